@@ -1,0 +1,89 @@
+//! Everything that can go wrong, and the one table from error to message.
+
+use std::fmt;
+use std::io;
+
+/// The result of a call on shared memory.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// Why a call could not be carried out. `Display` gives the message, without the caller's place or a newline.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument outside its documented range.
+    Invalid(String),
+    /// The name is carved already, as something else.
+    Shape {
+        /// What the caller asked for.
+        asked: String,
+        /// What the arena holds under that name.
+        there: String,
+    },
+    /// The arena has no room left for a region.
+    Full {
+        /// Bytes the region would be charged.
+        needed: u64,
+        /// Bytes not charged yet.
+        free: u64,
+    },
+    /// Every registry entry is taken.
+    NoEntry {
+        /// How many regions the arena was created for.
+        limit: u32,
+    },
+    /// A lock was held by somebody else for longer than a caller waits.
+    Busy {
+        /// The kernel's id of the thread that holds it.
+        holder: u32,
+        /// How long this caller waited, in milliseconds.
+        waited_ms: u64,
+    },
+    /// This thread holds the lock already: a handler ran in the middle of a call.
+    Reentered,
+    /// A counter would leave the signed 64-bit range.
+    Overflow,
+    /// The operating system refused.
+    System {
+        /// What was being done, and to what.
+        doing: String,
+        /// The system's own reason.
+        cause: io::Error,
+    },
+    /// An arena or region that this build cannot use, or that was damaged.
+    Corrupt(String),
+}
+
+impl Error {
+    /// The last system error, with what was being done.
+    pub(crate) fn system(doing: impl Into<String>) -> Error {
+        Error::System { doing: doing.into(), cause: io::Error::last_os_error() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Invalid(text) | Error::Corrupt(text) => out.write_str(text),
+            Error::Shape { asked, there } => {
+                write!(out, "is already carved with a different type or size (asked for {asked}; there is {there})")
+            }
+            Error::Full { needed, free } => {
+                write!(out, "does not fit: it takes {needed} bytes of the arena and {free} are free")
+            }
+            Error::NoEntry { limit } => write!(out, "does not fit: all {limit} regions of the arena are taken"),
+            Error::Busy { holder, waited_ms } => {
+                write!(out, "thread {holder} has held the lock for more than {waited_ms} ms")
+            }
+            Error::Reentered => out.write_str("called from a handler that interrupted another call on the same lock"),
+            Error::Overflow => out.write_str("counter overflow"),
+            Error::System { doing, cause } => {
+                // The standard library appends "(os error N)", which tells a user nothing more.
+                let text = cause.to_string();
+                let reason = text.split(" (os error").next().unwrap_or(&text);
+                write!(out, "{doing}: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,326 @@
+//! A lock between processes that the kernel itself takes from a holder who died.
+//!
+//! One futex word. While a thread holds or takes it, the `pending` field of the thread's robust list names the
+//! word, so that the kernel, at the thread's death, clears the owner, leaves a mark and wakes a waiter. Nothing
+//! but integers lies in shared memory, and nobody ever guesses from a process id whether a holder lives. (The
+//! kernel's robust futexes were made for pthread mutexes; see `Documentation/locking/robust-futexes.rst`.)
+//!
+//! | bits of the word | meaning | who changes it |
+//! |---|---|---|
+//! | 0..30 = 0, bit 30 = 0 | free | a taker, by compare-and-swap |
+//! | 0..30 | thread id of the holder | the holder, when it lets go; the kernel, when it died |
+//! | 30 | the last holder died inside | the kernel sets it; the next taker clears it and repairs |
+//! | 31 | somebody sleeps on the word | a waiter sets it; letting go clears it and wakes one |
+//!
+//! A thread has one `pending` field: a lock taken while another is held (a signal handler) puts the outer one
+//! back when it is let go. The same lock taken twice by one thread is an error.
+
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::process::{self, Thread};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+const OWNER: u32 = 0x3fff_ffff;
+const OWNER_DIED: u32 = 0x4000_0000;
+const WAITERS: u32 = 0x8000_0000;
+
+/// How long a writer waits for a living holder, in milliseconds, unless a test sets another bound.
+pub const PATIENCE_MS: u64 = 5_000;
+static PATIENCE: AtomicU64 = AtomicU64::new(PATIENCE_MS);
+
+/// For tests: how long this process waits for a lock.
+pub fn set_patience(milliseconds: u64) {
+    PATIENCE.store(milliseconds, Ordering::Relaxed);
+}
+
+/// What the arena says about its locks.
+#[derive(Clone, Copy)]
+pub(crate) struct Court<'a> {
+    /// Counts the locks broken because nobody living held them.
+    pub broken: &'a AtomicU64,
+    /// Not 0 when thread ids of more than one pid namespace may stand in lock words.
+    pub mixed_namespaces: &'a AtomicU32,
+    /// The pid namespace the arena was made in.
+    pub pid_namespace: u64,
+    /// The life of this process whose namespace has been compared with that.
+    pub checked_life: &'a AtomicU64,
+}
+
+impl Court<'_> {
+    /// Once in the life of a process: says so in the arena if its thread ids mean something else there.
+    #[inline]
+    fn admit(&self, thread: &Thread) {
+        if self.checked_life.load(Ordering::Relaxed) != thread.life {
+            self.compare_namespaces(thread.life);
+        }
+    }
+
+    #[cold]
+    fn compare_namespaces(&self, life: u64) {
+        if process::pid_namespace() != self.pid_namespace {
+            // Relaxed: read by others only after seconds of waiting.
+            self.mixed_namespaces.store(1, Ordering::Relaxed);
+        }
+        self.checked_life.store(life, Ordering::Relaxed);
+    }
+}
+
+/// A held lock; dropping it lets go.
+pub(crate) struct Guard<'a> {
+    word: &'a AtomicU32,
+    thread: Thread,
+    outer_pending: usize,
+    /// The holder before us died inside: what the lock protects must be repaired first.
+    pub owner_died: bool,
+}
+
+/// Takes the lock, waiting a bounded time.
+#[inline]
+pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard<'a>> {
+    let thread = process::thread();
+    court.admit(&thread);
+    let outer_pending = announce(word, &thread);
+    failpoint::hit("lock.pending");
+    // SYNC(lock): pairs with the release in Guard::drop; shows us all that the last holder wrote.
+    match word.compare_exchange(0, thread.id, Ordering::Acquire, Ordering::Relaxed) {
+        Ok(_) => {
+            failpoint::hit("lock.held");
+            Ok(Guard { word, thread, outer_pending, owner_died: false })
+        }
+        Err(_) => match wait(word, &thread, court) {
+            Ok(owner_died) => Ok(Guard { word, thread, outer_pending, owner_died }),
+            Err(error) => {
+                retract(&thread, outer_pending);
+                Err(error)
+            }
+        },
+    }
+}
+
+/// Takes the lock if that needs no waiting.
+#[inline]
+pub(crate) fn try_acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<Guard<'a>> {
+    let thread = process::thread();
+    court.admit(&thread);
+    let outer_pending = announce(word, &thread);
+    let seen = word.load(Ordering::Relaxed);
+    // SYNC(lock): as in acquire. A dead holder's word is taken with its mark, for the caller to repair.
+    if seen & OWNER == 0
+        && word.compare_exchange(seen, thread.id | (seen & WAITERS), Ordering::Acquire, Ordering::Relaxed).is_ok()
+    {
+        return Some(Guard { word, thread, outer_pending, owner_died: seen & OWNER_DIED != 0 });
+    }
+    retract(&thread, outer_pending);
+    None
+}
+
+/// Whether the last holder died inside, and nobody has repaired it yet.
+pub(crate) fn holder_died(word: &AtomicU32) -> bool {
+    word.load(Ordering::Relaxed) & OWNER_DIED != 0
+}
+
+/// Tells the kernel which word it must look at if this thread dies. Returns what it was told before.
+#[inline]
+fn announce(word: &AtomicU32, thread: &Thread) -> usize {
+    let Some((head, offset)) = thread.robust_list() else { return 0 };
+    let outer = head.pending.load(Ordering::Relaxed);
+    let entry = (word as *const AtomicU32 as usize).wrapping_sub(offset as usize);
+    // SYNC(pending): read by the kernel at this thread's death; Release keeps it in program order before the
+    // compare-and-swap that follows, whose own ordering keeps it from moving up.
+    head.pending.store(entry, Ordering::Release);
+    outer
+}
+
+#[inline]
+fn retract(thread: &Thread, outer: usize) {
+    if let Some((head, _)) = thread.robust_list() {
+        // SYNC(pending): after the word was let go, in program order.
+        head.pending.store(outer, Ordering::Release);
+    }
+}
+
+/// The slow path: true when the last holder died inside.
+#[cold]
+fn wait(word: &AtomicU32, thread: &Thread, court: Court<'_>) -> Result<bool> {
+    const SPINS: u32 = 100;
+    let patience_ns = PATIENCE.load(Ordering::Relaxed).saturating_mul(1_000_000);
+    let mut started = None;
+    let mut slept = 0;
+    let mut spins = 0;
+    loop {
+        let seen = word.load(Ordering::Relaxed);
+        if seen & OWNER == 0 {
+            // Having slept, we cannot know that nobody else does.
+            let taken = thread.id | (seen & WAITERS) | slept;
+            // SYNC(lock): as in acquire.
+            if word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                failpoint::hit("lock.held");
+                return Ok(seen & OWNER_DIED != 0);
+            }
+            continue;
+        }
+        if seen & OWNER == thread.id {
+            return Err(Error::Reentered);
+        }
+        if spins < SPINS {
+            spins += 1;
+            std::hint::spin_loop();
+            continue;
+        }
+        let now = clock::unfrozen_monotonic_ns();
+        let waited = now - *started.get_or_insert(now);
+        if waited >= patience_ns {
+            return overdue(word, seen, thread, court, waited / 1_000_000);
+        }
+        if seen & WAITERS == 0
+            && word.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            continue;
+        }
+        slept = WAITERS;
+        sleep(word, seen | WAITERS, patience_ns - waited);
+    }
+}
+
+/// The bound has passed. A holder that lives is never robbed; a word that names nobody, and that the kernel did
+/// not mark, was scribbled on, and is broken.
+fn overdue(word: &AtomicU32, seen: u32, thread: &Thread, court: Court<'_>, waited_ms: u64) -> Result<bool> {
+    let holder = seen & OWNER;
+    let one_namespace = court.mixed_namespaces.load(Ordering::Relaxed) == 0;
+    if one_namespace
+        && process::is_gone(holder)
+        // SYNC(lock): as in acquire.
+        && word.compare_exchange(seen, thread.id | WAITERS, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    {
+        court.broken.fetch_add(1, Ordering::Relaxed);
+        return Ok(true);
+    }
+    Err(Error::Busy { holder, waited_ms })
+}
+
+fn sleep(word: &AtomicU32, expected: u32, nanoseconds: u64) {
+    let time = libc::timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
+        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
+    };
+    // Not FUTEX_PRIVATE: the word is shared between processes. Every way this returns leads back to the loop.
+    // SAFETY: the word is a mapped, aligned 32-bit cell for as long as the reference lives.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word as *const AtomicU32, libc::FUTEX_WAIT, expected, &time as *const _);
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        failpoint::hit("unlock.before");
+        // SYNC(lock): pairs with the acquires above; what we wrote is there for the next holder.
+        let seen = self.word.swap(0, Ordering::Release);
+        failpoint::hit("unlock.open");
+        if seen & WAITERS != 0 {
+            // SAFETY: as in sleep.
+            unsafe { libc::syscall(libc::SYS_futex, self.word as *const AtomicU32, libc::FUTEX_WAKE, 1) };
+        }
+        retract(&self.thread, self.outer_pending);
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    fn court() -> Court<'static> {
+        static BROKEN: AtomicU64 = AtomicU64::new(0);
+        static MIXED: AtomicU32 = AtomicU32::new(0);
+        static LIFE: AtomicU64 = AtomicU64::new(0);
+        let pid_namespace = process::pid_namespace();
+        Court { broken: &BROKEN, mixed_namespaces: &MIXED, pid_namespace, checked_life: &LIFE }
+    }
+
+    /// A word that processes share, as in an arena.
+    fn shared_word() -> &'static AtomicU32 {
+        let mapping = crate::mapping::anonymous(4096).unwrap();
+        let base = mapping.base();
+        std::mem::forget(mapping);
+        // SAFETY: the page stays mapped for ever, is zeroed and aligned.
+        unsafe { &*base.as_ptr().cast::<AtomicU32>() }
+    }
+
+    fn fork(child: impl FnOnce()) -> libc::pid_t {
+        // SAFETY: the child only runs code that allocates nothing, and leaves by _exit.
+        match unsafe { libc::fork() } {
+            0 => {
+                child();
+                // SAFETY: ends the child without running anything of the parent's.
+                unsafe { libc::_exit(0) }
+            }
+            pid => pid,
+        }
+    }
+
+    fn wait_for(pid: libc::pid_t) {
+        let mut status = 0;
+        // SAFETY: waits for our own child.
+        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    }
+
+    #[test]
+    fn a_dead_holder_leaves_a_mark_and_no_lock() {
+        let word = shared_word();
+        for _ in 0..50 {
+            let pid = fork(|| {
+                let held = acquire(word, court());
+                // SAFETY: the child ends itself while it holds the lock.
+                unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+                drop(held);
+            });
+            wait_for(pid);
+            assert!(acquire(word, court()).unwrap().owner_died);
+            assert!(!acquire(word, court()).unwrap().owner_died);
+        }
+    }
+
+    #[test]
+    fn a_sleeping_waiter_is_woken_by_the_death_of_the_holder() {
+        let word = shared_word();
+        let pid = fork(|| {
+            let held = acquire(word, court());
+            // SAFETY: sleeps, then dies holding the lock.
+            unsafe {
+                libc::usleep(100_000);
+                libc::kill(libc::getpid(), libc::SIGKILL);
+            }
+            drop(held);
+        });
+        while word.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        assert!(acquire(word, court()).unwrap().owner_died);
+        wait_for(pid);
+    }
+
+    #[test]
+    fn the_same_lock_twice_in_one_thread_is_an_error_and_the_first_stays() {
+        let word = shared_word();
+        let held = acquire(word, court()).unwrap();
+        assert!(matches!(acquire(word, court()), Err(Error::Reentered)));
+        assert!(try_acquire(word, court()).is_none());
+        assert_eq!(word.load(Ordering::Relaxed), held.thread.id);
+        let pending = held.thread.robust_list().unwrap().0.pending.load(Ordering::Relaxed);
+        assert_ne!(pending, held.outer_pending, "the kernel still knows of the first");
+    }
+
+    #[test]
+    fn a_child_locks_under_its_own_id() {
+        let word = shared_word();
+        drop(acquire(word, court()).unwrap());
+        let pid = fork(|| {
+            let held = acquire(word, court());
+            std::mem::forget(held);
+        });
+        wait_for(pid);
+        // The child ended without letting go: the kernel found its id in the word.
+        assert!(acquire(word, court()).unwrap().owner_died);
+    }
+}

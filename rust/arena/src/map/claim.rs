@@ -1,0 +1,218 @@
+//! Who owns which buffer.
+//!
+//! There are `slots + stripes` buffers and one byte of owner table for each, eight to a word:
+//!
+//! | byte | meaning | who leaves it |
+//! |---|---|---|
+//! | 0 | free, and never used | any stripe's writer, by compare-and-swap to its own number |
+//! | 1..=64 | stripe + 1: it is that stripe's spare, or holds an entry of that stripe | a writer of that stripe |
+//! | 254 | no buffer: the table is longer than the buffers | nobody |
+//! | 255 | free, and used before: a tombstone | as for 0 |
+//!
+//! Each stripe keeps one spare for ever, so `slots` buffers are left for entries: a map takes that many keys,
+//! always, and finding no free buffer is what "full" means. A claim is noted in the stripe's journal before it is
+//! made, so a writer that dies in between loses nothing: the byte itself says whether it got the buffer.
+
+use super::journal::Turn;
+use super::Map;
+use crate::failpoint;
+use crate::sync::{AtomicU64, Ordering};
+
+const NEVER_USED: u8 = 0;
+const NO_BUFFER: u8 = 254;
+pub(super) const TOMBSTONE: u8 = 255;
+
+/// A free buffer that became ours, on the way to becoming a stripe's next spare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Claim {
+    pub buffer: u32,
+    pub was_tombstone: bool,
+}
+
+impl Claim {
+    const WAS_TOMBSTONE: u64 = 1 << 63;
+
+    pub(super) fn pack(self) -> u64 {
+        (u64::from(self.buffer) + 1) | if self.was_tombstone { Claim::WAS_TOMBSTONE } else { 0 }
+    }
+
+    pub(super) fn unpack(packed: u64) -> Option<Claim> {
+        let buffer = (packed & !Claim::WAS_TOMBSTONE).checked_sub(1)?;
+        let was_tombstone = packed & Claim::WAS_TOMBSTONE != 0;
+        u32::try_from(buffer).ok().map(|buffer| Claim { buffer, was_tombstone })
+    }
+
+    fn free_byte(self) -> u8 {
+        if self.was_tombstone {
+            TOMBSTONE
+        } else {
+            NEVER_USED
+        }
+    }
+}
+
+/// A word with the high bit of each byte set that is 0 or 255 in `owners` (and of some others after the first).
+fn free_bytes(owners: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = ONES << 7;
+    let zeros = owners.wrapping_sub(ONES) & !owners;
+    let full = (!owners).wrapping_sub(ONES) & owners;
+    (zeros | full) & HIGHS
+}
+
+impl Map {
+    pub(super) fn lay_out_owners(&self) {
+        for (word, cell) in self.owners.iter().enumerate() {
+            let bytes = (0..8).map(|byte| match word as u64 * 8 + byte {
+                buffer if buffer < self.layout.slots => NEVER_USED,
+                buffer if buffer < self.layout.buffers => (buffer - self.layout.slots) as u8 + 1,
+                _ => NO_BUFFER,
+            });
+            let packed = bytes.enumerate().fold(0, |word, (byte, owner)| word | u64::from(owner) << (byte * 8));
+            cell.store(packed, Ordering::Relaxed);
+        }
+        for (index, stripe) in self.stripes.iter().enumerate() {
+            stripe.spare.store((self.layout.slots + index as u64) as u32, Ordering::Relaxed);
+            // Each stripe begins its search in its own share, so that neighbours in memory have one writer.
+            let share = self.layout.slots * index as u64 / self.layout.stripes;
+            stripe.cursor.store(share / 8, Ordering::Relaxed);
+        }
+    }
+
+    fn owner_cell(&self, buffer: u32) -> Option<(&AtomicU64, u32)> {
+        self.owners.get(buffer as usize / 8).map(|cell| (cell, buffer % 8 * 8))
+    }
+
+    /// The owner byte of a buffer; None when there is no such buffer.
+    pub(super) fn owner(&self, buffer: u32) -> Option<u8> {
+        self.owner_cell(buffer).map(|(cell, shift)| (cell.load(Ordering::Acquire) >> shift) as u8)
+    }
+
+    /// Changes an owner byte if it is as expected.
+    fn change_owner(&self, buffer: u32, from: u8, to: u8) -> bool {
+        let Some((cell, shift)) = self.owner_cell(buffer) else { return false };
+        let mut seen = cell.load(Ordering::Relaxed);
+        while (seen >> shift) as u8 == from {
+            let wanted = seen & !(0xff << shift) | u64::from(to) << shift;
+            // SYNC(owner): claiming acquires what the giver released, so the buffer's old life is over for us.
+            match cell.compare_exchange(seen, wanted, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    fn freed(&self) -> u64 {
+        // SYNC(freed): pairs with the releases in give_back().
+        self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.freed.load(Ordering::Acquire)))
+    }
+}
+
+impl Turn<'_> {
+    /// Makes a free buffer ours. None when there is none: every slot holds an entry, or is about to.
+    pub(super) fn claim(&self) -> Option<Claim> {
+        // A buffer given back behind our back makes us look again; that others take it each time is their luck.
+        for _ in 0..1_000 {
+            let freed = self.map.freed();
+            if let Some(claim) = self.claim_once() {
+                return Some(claim);
+            }
+            if freed == self.map.freed() {
+                break;
+            }
+        }
+        None
+    }
+
+    fn claim_once(&self) -> Option<Claim> {
+        let owners = &self.map.owners;
+        let start = self.stripe.cursor.load(Ordering::Relaxed) as usize % owners.len();
+        let (before, after) = owners.split_at(start);
+        for (step, cell) in after.iter().chain(before).enumerate() {
+            let mut free = free_bytes(cell.load(Ordering::Relaxed));
+            while free != 0 {
+                let byte = free.trailing_zeros() / 8;
+                let word = (start + step) % owners.len();
+                if let Some(claim) = self.claim_buffer(word as u32 * 8 + byte) {
+                    self.stripe.cursor.store(word as u64, Ordering::Relaxed);
+                    return Some(claim);
+                }
+                free &= free - 1;
+            }
+        }
+        self.write(&self.stripe.journal.claim, 0);
+        None
+    }
+
+    fn claim_buffer(&self, buffer: u32) -> Option<Claim> {
+        let was_tombstone = match self.map.owner(buffer)? {
+            TOMBSTONE => true,
+            NEVER_USED => false,
+            _ => return None,
+        };
+        let claim = Claim { buffer, was_tombstone };
+        self.write(&self.stripe.journal.claim, claim.pack());
+        failpoint::hit("claim.noted");
+        let ours = self.map.change_owner(buffer, claim.free_byte(), self.owner_byte());
+        failpoint::hit("claim.taken");
+        ours.then_some(claim)
+    }
+
+    /// Gives a claim up, or finds that it was never made, or that it has become the spare.
+    pub(super) fn drop_claim(&self) {
+        if let Some(claim) = Claim::unpack(self.stripe.journal.claim.load(Ordering::Relaxed)) {
+            if claim.buffer != self.stripe.spare.load(Ordering::Relaxed) {
+                // Only this stripe's writers ever write its number, and we are the one: the byte is the claim.
+                self.map.change_owner(claim.buffer, self.owner_byte(), claim.free_byte());
+            }
+        }
+        self.write(&self.stripe.journal.claim, 0);
+    }
+
+    /// A buffer whose entry is gone becomes a tombstone. Doing it twice does it once.
+    pub(super) fn give_back(&self, buffer: u32) {
+        // SYNC(freed): pairs with the acquires in freed(): before and after, so that a search that ran meanwhile
+        // sees either.
+        self.stripe.freed.fetch_add(1, Ordering::AcqRel);
+        failpoint::hit("free.counted");
+        if self.map.change_owner(buffer, self.owner_byte(), TOMBSTONE) {
+            self.stripe.cursor.store(u64::from(buffer / 8), Ordering::Relaxed);
+        }
+        self.stripe.freed.fetch_add(1, Ordering::AcqRel);
+        failpoint::hit("free.done");
+    }
+
+    pub(super) fn owner_byte(&self) -> u8 {
+        self.index as u8 + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_bytes_finds_the_first_free_byte_and_misses_none() {
+        for byte in 0..8 {
+            for free in [NEVER_USED, TOMBSTONE] {
+                for other in [1u8, 64, NO_BUFFER] {
+                    let mut owners = [other; 8];
+                    assert_eq!(free_bytes(u64::from_le_bytes(owners)), 0);
+                    owners[byte] = free;
+                    let found = free_bytes(u64::from_le_bytes(owners));
+                    assert_eq!(found.trailing_zeros() / 8, byte as u32, "{owners:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_comes_back_from_its_note() {
+        for claim in [Claim { buffer: 0, was_tombstone: true }, Claim { buffer: u32::MAX, was_tombstone: false }] {
+            assert_eq!(Claim::unpack(claim.pack()), Some(claim));
+        }
+        assert_eq!(Claim::unpack(0), None);
+        assert_eq!(Claim::unpack(u64::MAX), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Statistics: exact whenever no call is in flight.
+
+use super::Map;
+use crate::error::Result;
+use crate::sync::{AtomicU64, Ordering};
+
+/// What `stats` tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Entries, lapsed ones that nobody has collected among them.
+    pub used: u64,
+    /// Entries the map takes.
+    pub capacity: u64,
+    /// Slots that were used and are free again.
+    pub tombstones: u64,
+    /// Reads that gave up on an entry that kept changing, and writes that waited too long for a lock.
+    pub busy: u64,
+    /// New keys refused because every slot was taken.
+    pub full: u64,
+    /// Lapsed entries collected.
+    pub expired: u64,
+}
+
+impl Map {
+    /// The statistics, summed over the stripes. What a dead writer left is finished first.
+    ///
+    /// # Errors
+    /// As [`Map::store`], and only when a dead writer's stripe must be repaired.
+    pub fn figures(&self) -> Result<Figures> {
+        self.repair_all()?;
+        let sum = |cell: fn(&crate::layout::Stripe) -> &AtomicU64| {
+            self.stripes.iter().fold(0u64, |sum, stripe| sum.wrapping_add(cell(stripe).load(Ordering::Relaxed)))
+        };
+        let header = self.header();
+        Ok(Figures {
+            used: sum(|stripe| &stripe.used),
+            capacity: self.capacity(),
+            tombstones: sum(|stripe| &stripe.tombstones),
+            busy: header.busy.load(Ordering::Relaxed),
+            full: header.full.load(Ordering::Relaxed),
+            expired: sum(|stripe| &stripe.expired),
+        })
+    }
+}

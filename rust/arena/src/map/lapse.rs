@@ -1,0 +1,109 @@
+//! Deadlines: when an entry has lapsed, and making room of lapsed ones in a full map.
+//!
+//! A deadline is wall time in milliseconds, so all processes agree on it. Nothing sweeps in the background: a
+//! lapsed entry is collected by the call that lands on it, or by a store that finds the map full.
+//!
+//! `next_lapse` in the map's header spares a full map from being searched in vain:
+//!
+//! | value | meaning | who changes it |
+//! |---|---|---|
+//! | bit 63 clear | no deadline in the map is earlier than this | a store with an earlier one; a search that begins |
+//! | bit 63 set | not known; the low bits name the search under way | that search, when it saw everything and nothing was stored meanwhile; a store with a deadline, to spoil that |
+
+use super::probe::Position;
+use super::word::Word;
+use super::Map;
+use crate::clock;
+use crate::error::Result;
+use crate::layout::LANES;
+use crate::sync::Ordering;
+
+const UNKNOWN: u64 = 1 << 63;
+/// A deadline that never comes, and `next_lapse` of a map without deadlines.
+pub(super) const NEVER: u64 = UNKNOWN - 1;
+
+const NANOSECONDS: u64 = 1_000_000;
+
+impl Map {
+    /// The deadline of an entry stored now: 0 for none. The clock is read only when there is one.
+    #[inline]
+    pub(super) fn deadline_after(&self, ttl_ms: u64) -> u64 {
+        if ttl_ms == 0 {
+            return 0;
+        }
+        // Rounded up, so that an entry never lives shorter than asked.
+        match clock::wall_ns().div_ceil(NANOSECONDS).checked_add(ttl_ms) {
+            Some(deadline) if deadline < NEVER => deadline,
+            _ => 0,
+        }
+    }
+
+    /// The one test of expiry. Callers skip it, and with it the clock, for a deadline of 0.
+    #[inline]
+    pub(super) fn has_lapsed(&self, deadline: u64) -> bool {
+        deadline != 0 && clock::wall_ns() / NANOSECONDS >= deadline
+    }
+
+    /// After a store with a deadline: keeps `next_lapse` true.
+    pub(super) fn note_deadline(&self, deadline: u64) {
+        let cell = &self.header().next_lapse;
+        let mut seen = cell.load(Ordering::Relaxed);
+        loop {
+            let wanted = match seen {
+                known if known & UNKNOWN == 0 && known <= deadline => return,
+                known if known & UNKNOWN == 0 => deadline,
+                UNKNOWN => return,
+                _ => UNKNOWN,
+            };
+            // SYNC(lapse): pairs with the search's compare-and-swap below; the word was published before.
+            match cell.compare_exchange(seen, wanted, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Nothing is known of deadlines any more: a writer died before it could note one.
+    pub(super) fn forget_next_lapse(&self) {
+        self.header().next_lapse.store(UNKNOWN, Ordering::Release);
+    }
+
+    /// Collects one lapsed entry of a full map. False when there is none.
+    pub(super) fn make_room(&self) -> Result<bool> {
+        let header = self.header();
+        // A dead writer may have stored a deadline it could not note; repairing its stripe notes it.
+        self.repair_all()?;
+        // SYNC(lapse): pairs with note_deadline.
+        let known = header.next_lapse.load(Ordering::Acquire);
+        if known == NEVER || (known & UNKNOWN == 0 && !self.has_lapsed(known)) {
+            return Ok(false);
+        }
+        let now = clock::wall_ns() / NANOSECONDS;
+        let search = UNKNOWN | (header.searches.fetch_add(1, Ordering::Relaxed) + 1) & NEVER;
+        header.next_lapse.store(search, Ordering::SeqCst);
+
+        let words = self.layout.groups * LANES as u64;
+        let start = header.sweep.load(Ordering::Relaxed) % words;
+        let mut earliest = NEVER;
+        for step in 0..words {
+            let at = (start + step) % words;
+            let position = Position { group: at / LANES as u64, lane: (at % LANES as u64) as usize };
+            // SYNC(publish): pairs with the releases in write.rs.
+            let word = Word(self.cell(position).load(Ordering::Acquire));
+            if !(word.is_live() && word.lapses()) {
+                continue;
+            }
+            // Racy, and looked at again under the lock.
+            let Some(deadline) = self.buffers.get(word.buffer()).map(|buffer| buffer.deadline()) else { continue };
+            if deadline > now {
+                earliest = earliest.min(deadline);
+            } else if self.turn(self.stripe_at(position, word))?.collect(position, word) {
+                header.sweep.store(at, Ordering::Relaxed);
+                return Ok(true);
+            }
+        }
+        // SYNC(lapse): fails if a store noted a deadline since the search began.
+        let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
+        Ok(false)
+    }
+}

@@ -1,0 +1,179 @@
+//! The search: from a key to its entry, without a lock.
+//!
+//! The index is an open-addressed table in groups of one cache line. A key's home is one group; it lies there or,
+//! when that was full, in a group after it. `reach` of the home says how many groups, from the home on, a key of
+//! this home can lie in: a search ends there, never at an empty word, so what was deleted costs nothing. Reach is
+//! raised before an entry is published further out, and lowered when the furthest entry goes.
+//!
+//! | edge | release | acquire | makes visible |
+//! |---|---|---|---|
+//! | publish | `write.rs`, the word | `Map::seek`, the word | the buffer's filling, the reach before it |
+//! | reach | `write.rs`, raising or lowering | `Map::seek`, the reach | a search that begins after an insert sees it |
+
+use super::buffer::{Buffer, Facts};
+use super::word::Word;
+use super::Map;
+use crate::layout::LANES;
+use crate::sync::{AtomicU64, Ordering};
+
+/// A reader that finds an entry changed under it starts over; after so many times it gives up.
+const ROUNDS: u32 = 10_000;
+
+/// Which word of the index: the group, then the lane in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Position {
+    pub group: u64,
+    pub lane: usize,
+}
+
+impl Position {
+    pub(super) fn pack(self) -> u64 {
+        self.group * 8 + self.lane as u64
+    }
+
+    /// None for a number no word has.
+    pub(super) fn unpack(packed: u64, groups: u64) -> Option<Position> {
+        let position = Position { group: packed / 8, lane: (packed % 8) as usize };
+        (position.group < groups && position.lane < LANES).then_some(position)
+    }
+}
+
+/// An entry that was found, and what the search learned of it.
+pub(super) struct Found<'a, T> {
+    pub position: Position,
+    pub word: Word,
+    pub buffer: Buffer<'a>,
+    pub sequence: u64,
+    pub facts: Facts,
+    pub deadline: u64,
+    /// What the caller's closure read from the buffer.
+    pub value: T,
+}
+
+/// How a search ended.
+pub(super) enum Seek<'a, T> {
+    Found(Found<'a, T>),
+    Absent,
+    /// It kept changing.
+    GaveUp,
+}
+
+enum Look<T> {
+    Hit(T),
+    OtherKey,
+    Changed,
+}
+
+impl Map {
+    /// The group where a key of this hash belongs.
+    #[inline]
+    pub(super) fn home(&self, hash: u64) -> u64 {
+        // Maps the hash's high bits evenly onto the groups, and keeps their order: equal ranges of groups belong to
+        // equal ranges of hashes, which is what makes stripes own ranges.
+        ((u128::from(hash) * u128::from(self.layout.groups)) >> 64) as u64
+    }
+
+    /// The stripe of a hash.
+    #[inline]
+    pub(super) fn stripe_of(&self, hash: u64) -> usize {
+        // A shift by 64, for one stripe, is not defined.
+        hash.checked_shr(self.stripe_shift).unwrap_or(0) as usize
+    }
+
+    /// The group `distance` after `home`, around the end.
+    #[inline]
+    pub(super) fn group_after(&self, home: u64, distance: u64) -> u64 {
+        let group = home + distance;
+        if group < self.layout.groups {
+            group
+        } else {
+            group % self.layout.groups
+        }
+    }
+
+    /// The home of an entry at this position.
+    pub(super) fn home_of(&self, position: Position, word: Word) -> u64 {
+        let groups = self.layout.groups;
+        (position.group + groups - word.distance() % groups) % groups
+    }
+
+    /// The stripe of an entry at this position.
+    pub(super) fn stripe_at(&self, position: Position, word: Word) -> usize {
+        (self.home_of(position, word) / (self.layout.groups / self.layout.stripes)) as usize
+    }
+
+    /// How many groups to search from a home; never more than there are.
+    #[inline]
+    pub(super) fn reach(&self, home: u64) -> u64 {
+        // SYNC(reach): pairs with the releases in write.rs.
+        self.groups[home as usize].reach.load(Ordering::Acquire).min(self.layout.groups)
+    }
+
+    #[inline]
+    pub(super) fn cell(&self, position: Position) -> &AtomicU64 {
+        &self.groups[position.group as usize].words[position.lane]
+    }
+
+    /// Finds a key, and lets `read` look at its buffer. What `read` returns is passed on only if the buffer was
+    /// published and whole the while; `read` may run several times, and on bytes of any content.
+    #[inline]
+    pub(super) fn seek<'a, T>(
+        &'a self,
+        key: &[u8],
+        hash: u64,
+        mut read: impl FnMut(&Buffer<'a>, Facts) -> T,
+    ) -> Seek<'a, T> {
+        let home = self.home(hash);
+        'rounds: for _ in 0..ROUNDS {
+            for distance in 0..self.reach(home) {
+                let group = self.group_after(home, distance);
+                let sought = Word::sought(hash, distance);
+                for (lane, cell) in self.groups[group as usize].words.iter().enumerate() {
+                    // SYNC(publish): pairs with the releases in write.rs.
+                    let word = Word(cell.load(Ordering::Acquire));
+                    if !word.matches(sought) {
+                        continue;
+                    }
+                    let position = Position { group, lane };
+                    match self.look(position, cell, word, key, &mut read) {
+                        Look::Hit(found) => return Seek::Found(found),
+                        Look::OtherKey => {}
+                        Look::Changed => {
+                            std::hint::spin_loop();
+                            continue 'rounds;
+                        }
+                    }
+                }
+            }
+            return Seek::Absent;
+        }
+        Seek::GaveUp
+    }
+
+    #[inline]
+    fn look<'a, T>(
+        &'a self,
+        position: Position,
+        cell: &AtomicU64,
+        word: Word,
+        key: &[u8],
+        read: &mut impl FnMut(&Buffer<'a>, Facts) -> T,
+    ) -> Look<Found<'a, T>> {
+        // A word that names no buffer was scribbled: no key is there.
+        let Some(buffer) = self.buffers.get(word.buffer()) else { return Look::OtherKey };
+        let Some(sequence) = buffer.sequence() else { return Look::Changed };
+        let found = match buffer.facts() {
+            Some(facts) if facts.key_length == key.len() && buffer.has_key(key) => {
+                let deadline = buffer.deadline();
+                let value = read(&buffer, facts);
+                Some(Found { position, word, buffer, sequence, facts, deadline, value })
+            }
+            _ => None,
+        };
+        match (buffer.unchanged(sequence, cell, word.0), found) {
+            (false, _) => Look::Changed,
+            (true, Some(found)) => Look::Hit(found),
+            (true, None) => Look::OtherKey,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Reading: `fetch`, `exists`, and the walk over all keys. No lock is waited for.
+
+use super::buffer::Kind;
+use super::probe::{Found, Seek};
+use super::word::Word;
+use super::Map;
+use crate::layout::LANES;
+use crate::sync::Ordering;
+use std::mem::MaybeUninit;
+
+/// What a fetch found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The value: so many bytes of the caller's buffer were written.
+    Bytes(usize),
+    /// A value that is there and undefined.
+    Undefined,
+    /// A counter's number.
+    Counter(i64),
+    /// No such key.
+    Absent,
+    /// The value has so many bytes, and the caller's buffer fewer. Nothing was written.
+    TooShort(usize),
+    /// The entry changed under every attempt to read it; counted in `busy`.
+    Busy,
+}
+
+/// What a step of the walk over all keys found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextKey {
+    /// A live key: so many bytes of the caller's buffer were written.
+    Key(usize),
+    /// There are no more.
+    End,
+}
+
+impl Map {
+    /// The value of a key, copied into `out`. Expected constant time, plus the copy.
+    #[inline]
+    pub fn fetch(&self, key: &[u8], out: &mut [MaybeUninit<u8>]) -> Read {
+        let found = self.live(key, |buffer, facts| match facts.kind {
+            Kind::Bytes => match out.get_mut(..facts.value_length) {
+                Some(out) => {
+                    buffer.copy_value(facts, out);
+                    Read::Bytes(facts.value_length)
+                }
+                None => Read::TooShort(facts.value_length),
+            },
+            Kind::Undefined => Read::Undefined,
+            Kind::Counter => Read::Counter(buffer.number()),
+        });
+        match found {
+            Ok(Some(read)) => read,
+            Ok(None) => Read::Absent,
+            Err(()) => Read::Busy,
+        }
+    }
+
+    /// Whether a key is there. Expected constant time.
+    #[inline]
+    pub fn exists(&self, key: &[u8]) -> bool {
+        matches!(self.live(key, |_, _| ()), Ok(Some(())))
+    }
+
+    /// Seeks an entry that has not lapsed; a lapsed one is collected and reads as absent. Giving up is counted.
+    #[inline]
+    pub(super) fn live<'a, T>(
+        &'a self,
+        key: &[u8],
+        read: impl FnMut(&super::buffer::Buffer<'a>, super::buffer::Facts) -> T,
+    ) -> Result<Option<T>, ()> {
+        match self.seek(key, self.hash(key), read) {
+            Seek::Found(found) if found.deadline != 0 && self.has_lapsed(found.deadline) => {
+                self.collect_if_free(&found);
+                Ok(None)
+            }
+            Seek::Found(found) => Ok(Some(found.value)),
+            Seek::Absent => Ok(None),
+            Seek::GaveUp => {
+                self.count_busy();
+                Err(())
+            }
+        }
+    }
+
+    /// Collects a lapsed entry a reader landed on, unless a writer has its stripe: readers never wait.
+    #[cold]
+    fn collect_if_free<T>(&self, found: &Found<'_, T>) {
+        if let Some(turn) = self.try_turn(self.stripe_at(found.position, found.word)) {
+            turn.collect(found.position, found.word);
+        }
+    }
+
+    #[cold]
+    pub(super) fn count_busy(&self) {
+        // Relaxed: a statistic.
+        self.header().busy.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The next live key at or after `cursor` (0 to begin with), which moves past it. A walk is a snapshot of
+    /// nothing: it meets every key that is there from its beginning to its end, and perhaps some others. It takes
+    /// no lock. `out` holds `max_pair` bytes.
+    pub fn next_key(&self, cursor: &mut u64, out: &mut [MaybeUninit<u8>]) -> NextKey {
+        let end = self.layout.groups * LANES as u64;
+        while *cursor < end {
+            let at = *cursor;
+            *cursor += 1;
+            let cell = &self.groups[(at / LANES as u64) as usize].words[(at % LANES as u64) as usize];
+            // Enough rounds for any reader; an entry that changes for ever is there, but cannot be told.
+            for _ in 0..10_000 {
+                // SYNC(publish): pairs with the releases in write.rs.
+                let word = Word(cell.load(Ordering::Acquire));
+                let Some(buffer) = self.buffers.get(word.buffer()).filter(|_| word.is_live()) else { break };
+                let Some(sequence) = buffer.sequence() else { continue };
+                let key = buffer.facts().and_then(|facts| out.get_mut(..facts.key_length));
+                let length = key.map(|key| {
+                    buffer.copy_key(key);
+                    key.len()
+                });
+                let deadline = buffer.deadline();
+                if !buffer.unchanged(sequence, cell, word.0) {
+                    continue;
+                }
+                match length {
+                    Some(length) if deadline == 0 || !self.has_lapsed(deadline) => return NextKey::Key(length),
+                    _ => break,
+                }
+            }
+        }
+        NextKey::End
+    }
+}

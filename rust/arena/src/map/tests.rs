@@ -1,0 +1,296 @@
+//! The map against a plain hash, and what a dead writer leaves, one failpoint after another.
+
+use super::*;
+use crate::clock;
+use crate::sync::Ordering;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::mem::MaybeUninit;
+use std::sync::Mutex;
+
+/// The clock is the process's: tests that freeze it, or that would see it frozen, take turns.
+static CLOCK: Mutex<()> = Mutex::new(());
+
+fn map(slots: u64, slot_size: u64) -> Map {
+    let arena = Arena::on_heap(slots * slot_size + 4096, 4).unwrap();
+    Map::bind(&arena, b"m", Shape { slots, slot_size, serialised: false }).unwrap()
+}
+
+fn fetch(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
+    let mut out = vec![MaybeUninit::new(0u8); map.max_pair() as usize];
+    match map.fetch(key, &mut out) {
+        // SAFETY: initialised above, and copied over with initialised bytes.
+        Read::Bytes(length) => Some(out[..length].iter().map(|byte| unsafe { byte.assume_init() }).collect()),
+        Read::Counter(number) => Some(number.to_string().into_bytes()),
+        Read::Undefined => Some(b"undef".to_vec()),
+        Read::Absent => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn keys(map: &Map) -> Vec<Vec<u8>> {
+    let mut out = vec![MaybeUninit::new(0u8); map.max_pair() as usize];
+    let mut cursor = 0;
+    let mut keys = Vec::new();
+    while let NextKey::Key(length) = map.next_key(&mut cursor, &mut out) {
+        // SAFETY: as in fetch.
+        keys.push(out[..length].iter().map(|byte| unsafe { byte.assume_init() }).collect());
+    }
+    keys.sort();
+    keys
+}
+
+fn store(map: &Map, key: &[u8], value: &[u8]) -> Stored {
+    map.store(key, Content::Bytes(value), 0).unwrap()
+}
+
+#[test]
+fn a_table_of_n_slots_takes_n_keys_whatever_they_are() {
+    for slots in [1, 2, 4, 7, 8, 9, 100, 1000] {
+        for seed in 0..20u64 {
+            let map = map(slots, 64);
+            for key in 0..slots {
+                assert_eq!(store(&map, format!("{seed}-{key}").as_bytes(), b"v"), Stored::Yes, "{key} of {slots}");
+            }
+            assert_eq!(store(&map, b"one more", b"v"), Stored::Full);
+            assert_eq!(store(&map, format!("{seed}-0").as_bytes(), b"new"), Stored::Yes);
+            map.verify().unwrap();
+            let figures = map.figures().unwrap();
+            assert_eq!((figures.used, figures.full, figures.tombstones), (slots, 1, 0));
+        }
+    }
+}
+
+#[test]
+fn what_was_deleted_costs_no_search_and_no_slot() {
+    let map = map(100, 64);
+    for key in 0..20_000u32 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes);
+        assert!(map.delete(&key.to_ne_bytes()).unwrap());
+    }
+    assert!(map.groups.iter().all(|group| group.reach.load(Ordering::Relaxed) == 0));
+    let figures = map.figures().unwrap();
+    assert!(figures.used == 0 && figures.tombstones <= 100 && figures.tombstones > 0);
+    for key in 0..100u32 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes);
+    }
+    map.verify().unwrap();
+}
+
+#[test]
+fn values_of_every_length_come_back_and_larger_ones_are_refused_whole() {
+    let map = map(4, 100);
+    for length in 0..=map.max_pair() as usize - 3 {
+        let value: Vec<u8> = (0..length).map(|byte| byte as u8).collect();
+        assert_eq!(store(&map, b"key", &value), Stored::Yes);
+        assert_eq!(fetch(&map, b"key"), Some(value));
+    }
+    let old = fetch(&map, b"key");
+    assert_eq!(store(&map, b"key", &[1; 66]), Stored::TooLarge);
+    assert_eq!(store(&map, b"", b"x"), Stored::TooLarge);
+    assert_eq!(store(&map, &[b'k'; 69], b""), Stored::TooLarge);
+    assert_eq!(fetch(&map, b"key"), old);
+    let mut short = [MaybeUninit::new(9u8); 3];
+    assert_eq!(map.fetch(b"key", &mut short), Read::TooShort(65));
+}
+
+#[test]
+fn counters_count_refuse_and_overflow() {
+    let map = map(4, 64);
+    assert_eq!(map.incr(b"c", 5, 0).unwrap(), Counted::Now(5));
+    assert_eq!(map.incr(b"c", -7, 0).unwrap(), Counted::Now(-2));
+    assert_eq!(map.counter(b"c"), Some(-2));
+    store(&map, b"text", b"abc");
+    assert_eq!(map.incr(b"text", 1, 0).unwrap(), Counted::NotCounter);
+    assert_eq!(fetch(&map, b"text").unwrap(), b"abc");
+    store(&map, b"max", &0i64.to_ne_bytes());
+    assert_eq!(map.counter(b"max"), Some(0), "eight bytes of a small integer read as a counter");
+    assert_eq!(fetch(&map, b"max").unwrap(), [0; 8], "and come back as they are");
+    assert_eq!(map.incr(b"max", i64::MAX, 0).unwrap(), Counted::Now(i64::MAX));
+    assert!(matches!(map.incr(b"max", 1, 0), Err(Error::Overflow)));
+    assert_eq!(map.counter(b"max"), Some(i64::MAX));
+    store(&map, b"wide", &(1i64 << 53).to_ne_bytes());
+    assert_eq!((map.counter(b"wide"), map.incr(b"wide", 1, 0).unwrap()), (None, Counted::NotCounter));
+    assert_eq!(map.incr(b"fifth", 1, 0).unwrap(), Counted::Full);
+    map.verify().unwrap();
+}
+
+#[test]
+fn lapsed_entries_are_absent_everywhere_and_never_refuse_a_key() {
+    let _turn = CLOCK.lock().unwrap();
+    let at = |ms: u64| clock::freeze(Some(1_700_000_000_000_000_000 + ms * 1_000_000), None);
+    at(0);
+    let map = map(8, 64);
+    for key in 0..8u8 {
+        map.store(&[key], Content::Bytes(b"v"), 100).unwrap();
+    }
+    assert_eq!(map.store(b"new", Content::Bytes(b"v"), 0).unwrap(), Stored::Full);
+    at(99);
+    assert!(map.exists(&[0]) && keys(&map).len() == 8);
+    assert_eq!(map.store(b"new", Content::Bytes(b"v"), 0).unwrap(), Stored::Full);
+    at(100);
+    assert!(keys(&map).is_empty() && map.figures().unwrap().used == 8);
+    assert!(!map.exists(&[0]) && fetch(&map, &[1]).is_none() && map.counter(&[2]).is_none());
+    assert!(!map.delete(&[3]).unwrap());
+    assert_eq!(map.incr(&[4], 7, 0).unwrap(), Counted::Now(7));
+    assert_eq!(map.figures().unwrap().expired, 5);
+    map.verify().unwrap();
+    for key in 20..27u8 {
+        assert_eq!(map.store(&[key], Content::Bytes(b"v"), 0).unwrap(), Stored::Yes);
+    }
+    assert_eq!(map.store(b"new", Content::Bytes(b"v"), 0).unwrap(), Stored::Full);
+    let figures = map.figures().unwrap();
+    assert_eq!((figures.used, figures.expired, figures.tombstones), (8, 8, 0));
+    map.verify().unwrap();
+    clock::freeze(None, None);
+}
+
+#[test]
+fn a_window_is_not_moved_by_later_counts_and_the_clock_is_read_for_deadlines_alone() {
+    let _turn = CLOCK.lock().unwrap();
+    clock::freeze(Some(1_000_000_000), None);
+    let map = map(8, 64);
+    assert_eq!(map.incr(b"w", 1, 1000).unwrap(), Counted::Now(1));
+    clock::freeze(Some(1_900_000_000), None);
+    assert_eq!(map.incr(b"w", 1, 1000).unwrap(), Counted::Now(2));
+    clock::freeze(Some(2_000_000_000), None);
+    assert_eq!(map.incr(b"w", 1, 1000).unwrap(), Counted::Now(1));
+    let before = clock::reads();
+    store(&map, b"plain", b"v");
+    map.incr(b"n", 1, 0).unwrap();
+    assert!(map.exists(b"plain") && map.counter(b"n") == Some(1) && map.delete(b"n").unwrap());
+    assert_eq!(clock::reads(), before);
+    clock::freeze(None, None);
+}
+
+#[test]
+fn the_same_name_with_another_shape_is_refused_with_both_shapes() {
+    let arena = Arena::on_heap(1 << 16, 4).unwrap();
+    let shape = Shape { slots: 8, slot_size: 64, serialised: false };
+    let first = Map::bind(&arena, b"m", shape).unwrap();
+    store(&first, b"k", b"v");
+    let second = Map::bind(&arena, b"m", shape).unwrap();
+    assert_eq!(fetch(&second, b"k").unwrap(), b"v");
+    for other in [
+        Shape { slots: 9, ..shape },
+        Shape { slot_size: 65, ..shape },
+        Shape { serialised: true, ..shape },
+        Shape { slots: 1 << 40, ..shape },
+    ] {
+        let Err(error) = Map::bind(&arena, b"m", other) else { panic!("{other:?} was accepted") };
+        let text = error.to_string();
+        assert!(matches!(error, Error::Invalid(_)) || text.contains("8 slots of 64"), "{text}");
+    }
+    assert!(matches!(arena.carve_region(b"m", 64), Err(Error::Shape { .. })));
+}
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+enum Step {
+    Store(u8, usize),
+    Delete(u8),
+    Incr(u8, i64),
+    Fetch(u8),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0u8..40, 0usize..40).prop_map(|(key, length)| Step::Store(key, length)),
+        (0u8..40).prop_map(Step::Delete),
+        (0u8..40, -5i64..5).prop_map(|(key, by)| Step::Incr(key, by)),
+        (0u8..40).prop_map(Step::Fetch),
+    ]
+}
+
+#[derive(Clone, PartialEq)]
+enum Expected {
+    Bytes(Vec<u8>),
+    Number(i64),
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
+
+    #[test]
+    fn the_map_agrees_with_a_plain_hash(slots in 1u64..40, steps in prop::collection::vec(step(), 1..400)) {
+        let map = map(slots, 96);
+        let mut model: HashMap<u8, Expected> = HashMap::new();
+        for step in steps {
+            match step {
+                Step::Store(key, length) => {
+                    let value = vec![key ^ 0x55; length];
+                    let room = model.contains_key(&key) || model.len() < slots as usize;
+                    let stored = store(&map, &[b'k', key], &value);
+                    prop_assert_eq!(stored, if room { Stored::Yes } else { Stored::Full });
+                    if room {
+                        model.insert(key, Expected::Bytes(value));
+                    }
+                }
+                Step::Delete(key) => {
+                    prop_assert_eq!(map.delete(&[b'k', key]).unwrap(), model.remove(&key).is_some());
+                }
+                Step::Incr(key, by) => {
+                    let expected = match model.get(&key) {
+                        None if model.len() < slots as usize => Counted::Now(by),
+                        None => Counted::Full,
+                        Some(Expected::Number(number)) => Counted::Now(number + by),
+                        Some(Expected::Bytes(_)) => Counted::NotCounter,
+                    };
+                    prop_assert_eq!(map.incr(&[b'k', key], by, 0).unwrap(), expected);
+                    if let Counted::Now(number) = expected {
+                        model.insert(key, Expected::Number(number));
+                    }
+                }
+                Step::Fetch(key) => {
+                    let expected = model.get(&key).map(|value| match value {
+                        Expected::Bytes(bytes) => bytes.clone(),
+                        Expected::Number(number) => number.to_string().into_bytes(),
+                    });
+                    prop_assert_eq!(fetch(&map, &[b'k', key]), expected);
+                }
+            }
+            prop_assert_eq!(map.figures().unwrap().used, model.len() as u64);
+        }
+        map.verify().unwrap();
+        prop_assert_eq!(keys(&map).len(), model.len());
+    }
+}
+
+/// Random bytes over every part of a live map: any answer will do, but it comes, and nothing outside is touched.
+#[test]
+fn no_bytes_in_the_region_can_crash_a_process() {
+    let _turn = CLOCK.lock().unwrap();
+    crate::lock::set_patience(1);
+    let rounds = if cfg!(miri) { 3 } else { 3_000 };
+    for seed in 0..rounds {
+        let map = map(16, 64);
+        for key in 0..12u8 {
+            map.store(&[b'k', key], Content::Bytes(&[key; 20]), u64::from(key % 2) * 1000).unwrap();
+        }
+        map.incr(b"c", 1, 0).unwrap();
+        let mut random = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        let region = map.arena.find_region(b"m").unwrap();
+        let words: &[AtomicU64] = map.arena.mapping().view(region.offset, region.length / 8).unwrap();
+        for _ in 0..next() % 8 + 1 {
+            let value = if next() % 2 == 0 { next() } else { u64::MAX << (next() % 64) };
+            words[next() as usize % words.len()].store(value, Ordering::Relaxed);
+        }
+        let mut out = [MaybeUninit::new(0u8); 64];
+        for key in 0..14u8 {
+            let key = [b'k', key];
+            map.fetch(&key, &mut out);
+            map.exists(&key);
+            let _ = (map.store(&key, Content::Bytes(b"new"), 5), map.incr(&key, 1, 0), map.delete(&key));
+        }
+        let mut cursor = 0;
+        while map.next_key(&mut cursor, &mut out) != NextKey::End {}
+        let _ = (map.figures(), map.verify(), Map::bind(&map.arena, b"m", map.shape));
+    }
+    crate::lock::set_patience(crate::lock::PATIENCE_MS);
+}

@@ -1,0 +1,206 @@
+//! Writing: `store` and `delete`, and the one body behind everything that puts an entry into the map.
+
+use super::buffer::Kind;
+use super::claim::Claim;
+use super::journal::{Change, Step, Turn};
+use super::probe::{Found, Position, Seek};
+use super::word::{Word, MAX_DISTANCE};
+use super::{Content, Map};
+use crate::error::{Error, Result};
+use crate::sync::Ordering;
+
+/// How a store ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is there.
+    Yes,
+    /// The key is new, and every slot holds a live one.
+    Full,
+    /// The key is empty, or the pair larger than `max_pair`. An older value stands.
+    TooLarge,
+}
+
+/// What a writer learns of an entry it found.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub kind: Kind,
+    /// The number of a counter, or of bytes that read as one.
+    pub number: Option<i64>,
+}
+
+/// What is to become of the entry that was found, or not found.
+pub(super) enum Decision<'v> {
+    /// Put this there, to lapse at this deadline (0: never).
+    Put(Content<'v>, u64),
+    /// Leave all as it is.
+    Leave,
+}
+
+/// How [`Map::upsert`] ended.
+pub(super) enum Upsert {
+    Put,
+    Left,
+    Full,
+    TooLarge,
+}
+
+impl Map {
+    /// Stores a value, with a time to live in milliseconds or 0 for none. Expected constant time, plus the copy.
+    ///
+    /// # Errors
+    /// `Busy` when a living process holds the key's stripe for too long, `Corrupt` when memory was written over.
+    pub fn store(&self, key: &[u8], content: Content<'_>, ttl_ms: u64) -> Result<Stored> {
+        let mut deadline = None;
+        let outcome = self.upsert(key, content.length(), |_| {
+            let deadline = *deadline.get_or_insert_with(|| self.deadline_after(ttl_ms));
+            Ok(Decision::Put(content, deadline))
+        })?;
+        Ok(match outcome {
+            Upsert::Put | Upsert::Left => Stored::Yes,
+            Upsert::Full => Stored::Full,
+            Upsert::TooLarge => Stored::TooLarge,
+        })
+    }
+
+    /// Removes a key; true when it was there. Expected constant time.
+    ///
+    /// # Errors
+    /// As [`Map::store`].
+    pub fn delete(&self, key: &[u8]) -> Result<bool> {
+        if key.is_empty() {
+            return Ok(false);
+        }
+        let hash = self.hash(key);
+        let turn = self.turn(self.stripe_of(hash))?;
+        let Some(found) = turn.locate(key, hash)? else { return Ok(false) };
+        let lapsed = self.has_lapsed(found.deadline);
+        turn.publish(&Change {
+            step: Step::Remove,
+            position: found.position,
+            before: found.word,
+            after: Word::EMPTY,
+            collects: lapsed,
+            claim: None,
+        });
+        Ok(!lapsed)
+    }
+
+    /// Looks a key up under its stripe's lock and puts there what `decide` says. `decide` sees no lapsed entry.
+    pub(super) fn upsert<'v>(
+        &self,
+        key: &[u8],
+        value_length: usize,
+        mut decide: impl FnMut(Option<&Found<'_, Held>>) -> Result<Decision<'v>>,
+    ) -> Result<Upsert> {
+        if key.is_empty() || (key.len() as u64).saturating_add(value_length as u64) > self.max_pair() {
+            return Ok(Upsert::TooLarge);
+        }
+        let hash = self.hash(key);
+        loop {
+            let turn = self.turn(self.stripe_of(hash))?;
+            let found = turn.locate(key, hash)?;
+            let lapsed = found.as_ref().is_some_and(|found| self.has_lapsed(found.deadline));
+            let Decision::Put(content, deadline) = decide(found.as_ref().filter(|_| !lapsed))? else {
+                return Ok(Upsert::Left);
+            };
+            let put = match found {
+                Some(found) => turn.replace(&found, lapsed, key, content, deadline).map(|()| true),
+                None => match turn.claim() {
+                    Some(claim) => turn.insert(hash, claim, key, content, deadline).map(|()| true),
+                    None => Ok(false),
+                },
+            }?;
+            drop(turn);
+            if put {
+                if deadline != 0 {
+                    self.note_deadline(deadline);
+                }
+                return Ok(Upsert::Put);
+            }
+            // Lapsed entries never cause a refusal.
+            if !self.make_room()? {
+                // Relaxed: a statistic.
+                self.header().full.fetch_add(1, Ordering::Relaxed);
+                return Ok(Upsert::Full);
+            }
+        }
+    }
+}
+
+impl<'a> Turn<'a> {
+    /// The key's entry, lapsed or not, while nobody can change it but counts on it.
+    pub(super) fn locate(&self, key: &[u8], hash: u64) -> Result<Option<Found<'a, Held>>> {
+        let map = self.map;
+        let seek = map.seek(key, hash, |buffer, facts| Held {
+            kind: facts.kind,
+            number: match facts.kind {
+                Kind::Counter => Some(buffer.number()),
+                _ => buffer.planted(facts),
+            },
+        });
+        match seek {
+            Seek::Found(found) => Ok(Some(found)),
+            Seek::Absent => Ok(None),
+            // Under the lock, only memory that was written over is never whole.
+            Seek::GaveUp => Err(Error::Corrupt("the map is damaged: an entry is never complete".into())),
+        }
+    }
+
+    fn replace(
+        &self,
+        found: &Found<'_, Held>,
+        lapsed: bool,
+        key: &[u8],
+        content: Content<'_>,
+        deadline: u64,
+    ) -> Result<()> {
+        let spare = self.fill_spare(key, content, deadline)?;
+        self.publish(&Change {
+            step: Step::Replace,
+            position: found.position,
+            before: found.word,
+            after: found.word.moved_to(spare, deadline != 0),
+            collects: lapsed,
+            claim: None,
+        });
+        Ok(())
+    }
+
+    fn insert(&self, hash: u64, claim: Claim, key: &[u8], content: Content<'_>, deadline: u64) -> Result<()> {
+        let spare = self.fill_spare(key, content, deadline).map_err(|error| {
+            self.drop_claim();
+            error
+        })?;
+        let home = self.map.home(hash);
+        for distance in 0..self.map.layout.groups.min(MAX_DISTANCE + 1) {
+            let group = self.map.group_after(home, distance);
+            for (lane, cell) in self.map.groups[group as usize].words.iter().enumerate() {
+                if cell.load(Ordering::Relaxed) != Word::EMPTY.0 {
+                    continue;
+                }
+                let published = self.publish(&Change {
+                    step: Step::Insert,
+                    position: Position { group, lane },
+                    before: Word::EMPTY,
+                    after: Word::live(hash, distance, spare, deadline != 0),
+                    collects: false,
+                    claim: Some(claim),
+                });
+                if published {
+                    return Ok(());
+                }
+            }
+        }
+        // There are 7 words for 5 slots, and we hold a slot.
+        self.drop_claim();
+        Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
+    }
+
+    fn fill_spare(&self, key: &[u8], content: Content<'_>, deadline: u64) -> Result<u32> {
+        let spare = self.spare()?;
+        if let Some(buffer) = self.map.buffers.get(spare) {
+            buffer.fill(key, content, deadline);
+        }
+        Ok(spare)
+    }
+}

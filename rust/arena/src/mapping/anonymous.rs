@@ -1,0 +1,26 @@
+//! Memory without a name, for a process and the children it forks.
+
+use super::{reserve, Mapping};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// A sealed memfd: nobody who finds it under /proc can shrink it beneath our feet.
+pub(crate) fn anonymous(length: usize) -> Result<Mapping> {
+    const WHAT: &str = "an anonymous arena";
+    const NAME: &[u8] = b"shared-arena\0";
+    // SAFETY: the name is a NUL-terminated constant.
+    let descriptor = unsafe { libc::memfd_create(NAME.as_ptr().cast(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    if descriptor < 0 {
+        return Err(Error::system("cannot create an anonymous arena"));
+    }
+    // SAFETY: memfd_create just gave us this descriptor, and nobody else has it.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    reserve(&file, length as u64, WHAT)?;
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: plain integers and an open descriptor.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+        return Err(Error::system("cannot seal an anonymous arena"));
+    }
+    Mapping::of_file(&file, length, WHAT)
+}

@@ -1,0 +1,28 @@
+//! Heap memory in place of a mapping: what miri can watch, and tests without a file system.
+
+use super::{Backing, Mapping};
+use crate::error::{Error, Result};
+use crate::layout::LINE;
+use std::alloc::{alloc_zeroed, dealloc, Layout};
+use std::ptr::NonNull;
+
+pub(super) struct Block {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: start came from alloc_zeroed with this very layout, and a Block is dropped once.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+pub(crate) fn heap(length: usize) -> Result<Mapping> {
+    let layout = Layout::from_size_align(length.max(1), LINE as usize)
+        .map_err(|_| Error::Invalid(format!("{length} bytes are more than the heap can hold")))?;
+    // SAFETY: the layout has a size of at least 1.
+    let start = NonNull::new(unsafe { alloc_zeroed(layout) })
+        .ok_or_else(|| Error::system(format!("cannot allocate {length} bytes")))?;
+    Ok(Mapping { base: start, length, _backing: Backing::Heap(Block { start, layout }) })
+}

@@ -1,0 +1,232 @@
+//! A rate limiter: one bucket per key, shared by every process.
+//!
+//! `gcra` decides, `table` keeps the buckets. A check is one compare-and-swap; a refusal writes nothing but
+//! statistics; asking what remains writes nothing at all. A process that dies has spent or has not.
+
+mod gcra;
+mod table;
+
+use crate::arena::Arena;
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::layout::{self, kind, LimiterHeader, Tally, MAX_SLOTS, MIN_LIMITER_SLOTS, TALLIES};
+use crate::mapping::View;
+use crate::process;
+use crate::registry::{Plan, Region};
+use crate::sync::{Ordering, Pair};
+use gcra::Gcra;
+use std::sync::Arc;
+use table::{Home, Outcome};
+
+/// Most requests a limit may have.
+pub const MAX_LIMIT: f64 = 1e9;
+/// Fewest; below one, only costs below one are ever allowed.
+pub const MIN_LIMIT: f64 = 1e-9;
+/// Longest window, in seconds: ten years.
+pub const MAX_WINDOW: f64 = 315_576_000.0;
+/// Shortest window, in seconds.
+pub const MIN_WINDOW: f64 = 1e-3;
+
+/// What makes two limiters of one name the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// Requests a full bucket holds.
+    pub limit: f64,
+    /// Seconds in which an empty bucket fills.
+    pub window: f64,
+    /// Keys the table holds: a power of two, at least 64; what is asked for is rounded up.
+    pub slots: u64,
+}
+
+impl Policy {
+    /// What the header of a limiter's region says.
+    pub(crate) fn of(arena: &Arena, region: &Region) -> Option<Policy> {
+        let raw = &arena.mapping().view::<LimiterHeader>(region.offset, 1)?[0];
+        Some(Policy {
+            limit: f64::from_bits(raw.limit.load(Ordering::Relaxed)),
+            window: f64::from_bits(raw.window.load(Ordering::Relaxed)),
+            slots: raw.slots.load(Ordering::Relaxed),
+        })
+    }
+}
+
+impl std::fmt::Display for Policy {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "a limiter of {} per {} seconds with {} slots", self.limit, self.window, self.slots)
+    }
+}
+
+/// What `stats` tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// The policy.
+    pub policy: Policy,
+    /// Buckets that are not full.
+    pub keys: u64,
+    /// Checks that said yes.
+    pub allowed: u64,
+    /// Checks that said no.
+    pub denied: u64,
+    /// Buckets taken over, while still in use, for want of room.
+    pub evicted: u64,
+    /// Checks that gave up, and were allowed without being counted against anybody.
+    pub contended: u64,
+}
+
+/// A limiter, bound in this process.
+pub struct Limiter {
+    arena: Arc<Arena>,
+    policy: Policy,
+    gcra: Gcra,
+    tallies: View<Tally>,
+    slots: View<Pair>,
+}
+
+impl Limiter {
+    /// The limiter of that name in the arena, carved now if nobody has.
+    ///
+    /// # Errors
+    /// As [`Map::bind`](crate::Map::bind).
+    pub fn bind(arena: &Arc<Arena>, name: &[u8], asked: Policy) -> Result<Limiter> {
+        check_range("limit", asked.limit, MIN_LIMIT, MAX_LIMIT)?;
+        check_range("window", asked.window, MIN_WINDOW, MAX_WINDOW)?;
+        if asked.slots == 0 || asked.slots > MAX_SLOTS {
+            return Err(Error::Invalid(format!("a limiter has 1 to {MAX_SLOTS} slots, not {}", asked.slots)));
+        }
+        let policy = Policy { slots: asked.slots.next_power_of_two().max(MIN_LIMITER_SLOTS), ..asked };
+        let plan = Plan {
+            kind: kind::LIMITER,
+            length: layout::limiter_length(policy.slots),
+            charge: layout::limiter_charge(policy.slots),
+        };
+        let region = arena.carve(name, &plan, |region| {
+            let raw = arena.mapping().view::<LimiterHeader>(region.offset, 1).ok_or_else(damaged)?;
+            raw[0].slots.store(policy.slots, Ordering::Relaxed);
+            raw[0].limit.store(policy.limit.to_bits(), Ordering::Relaxed);
+            raw[0].window.store(policy.window.to_bits(), Ordering::Relaxed);
+            Ok(())
+        })?;
+        Limiter::check_policy(arena, &region, policy, &plan)?;
+        let tallies_at = region.offset + std::mem::size_of::<LimiterHeader>() as u64;
+        let slots_at = tallies_at + TALLIES * std::mem::size_of::<Tally>() as u64;
+        let mapping = arena.mapping();
+        // SAFETY: both live in the Limiter beside the arena, which keeps the mapping.
+        unsafe {
+            Ok(Limiter {
+                arena: Arc::clone(arena),
+                policy,
+                gcra: Gcra::new(policy.limit, (policy.window * 1e9).round() as u64),
+                tallies: View::new(mapping.view(tallies_at, TALLIES).ok_or_else(damaged)?),
+                slots: View::new(mapping.view(slots_at, policy.slots).ok_or_else(damaged)?),
+            })
+        }
+    }
+
+    fn check_policy(arena: &Arena, region: &Region, asked: Policy, plan: &Plan) -> Result<()> {
+        if region.kind != kind::LIMITER || Policy::of(arena, region) != Some(asked) {
+            return Err(Error::Shape { asked: asked.to_string(), there: arena.describe(region) });
+        }
+        // Equal policies take equal bytes, unless the registry was written over.
+        if region.length == plan.length {
+            Ok(())
+        } else {
+            Err(damaged())
+        }
+    }
+
+    fn home(&self, key: &[u8]) -> Home<'_> {
+        Home::new(&self.slots, self.arena.header.hash.of(key))
+    }
+
+    #[inline]
+    fn tally(&self) -> &Tally {
+        &self.tallies[process::line(self.arena.processes()) % TALLIES as usize]
+    }
+
+    /// Spends `cost` requests of the key's bucket if it holds them; true when it did. `cost` is finite and not
+    /// negative; one of 0 is allowed and spends nothing, one above the limit is never allowed. Constant time,
+    /// without a lock. Fails open: see `contended`.
+    #[inline]
+    pub fn allow(&self, key: &[u8], cost: f64) -> bool {
+        let tally = self.tally();
+        let outcome = match self.gcra.cost(cost) {
+            None => Outcome::Denied,
+            Some(0) => Outcome::Allowed,
+            Some(units) => self.home(key).spend(&self.gcra, clock::monotonic_ns, units, tally),
+        };
+        // Relaxed: statistics.
+        match outcome {
+            Outcome::Allowed => tally.allowed.fetch_add(1, Ordering::Relaxed),
+            Outcome::Denied => tally.denied.fetch_add(1, Ordering::Relaxed),
+            Outcome::Contended => {
+                tally.contended.fetch_add(1, Ordering::Relaxed);
+                tally.allowed.fetch_add(1, Ordering::Relaxed)
+            }
+        };
+        outcome != Outcome::Denied
+    }
+
+    /// Requests the key could spend now. Writes nothing.
+    #[must_use]
+    pub fn remaining(&self, key: &[u8]) -> f64 {
+        self.gcra.remaining(self.home(key).arrival(), self.gcra.moment(clock::monotonic_ns()))
+    }
+
+    /// Seconds until `allow` with that cost says yes: 0 when it would now, infinite when it never will. Writes
+    /// nothing.
+    #[must_use]
+    pub fn retry_after(&self, key: &[u8], cost: f64) -> f64 {
+        match self.gcra.cost(cost) {
+            None => f64::INFINITY,
+            Some(0) => 0.0,
+            Some(units) => {
+                let arrival = self.home(key).arrival();
+                self.gcra.wait_ns(arrival, clock::monotonic_ns(), units) as f64 / 1e9
+            }
+        }
+    }
+
+    /// Fills the key's bucket; true when it had one.
+    pub fn reset(&self, key: &[u8]) -> bool {
+        self.home(key).refill()
+    }
+
+    /// Gives the key's slot back; true when it had one.
+    pub fn forget(&self, key: &[u8]) -> bool {
+        self.home(key).forget()
+    }
+
+    /// Keys the table holds.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        self.policy.slots
+    }
+
+    /// The statistics. Walks the whole table.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let sum = |cell: fn(&Tally) -> &crate::sync::AtomicU64| {
+            self.tallies.iter().fold(0u64, |sum, tally| sum.wrapping_add(cell(tally).load(Ordering::Relaxed)))
+        };
+        Figures {
+            policy: self.policy,
+            keys: table::count_in_use(&self.slots, self.gcra.moment(clock::monotonic_ns())),
+            allowed: sum(|tally| &tally.allowed),
+            denied: sum(|tally| &tally.denied),
+            evicted: sum(|tally| &tally.evicted),
+            contended: sum(|tally| &tally.contended),
+        }
+    }
+}
+
+fn check_range(what: &str, value: f64, smallest: f64, largest: f64) -> Result<()> {
+    // Written so that NaN is outside.
+    if value >= smallest && value <= largest {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("a limiter's {what} is {smallest} to {largest}, not {value}")))
+}
+
+fn damaged() -> Error {
+    Error::Corrupt("the region of this limiter is damaged".into())
+}

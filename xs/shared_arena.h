@@ -1,0 +1,721 @@
+/* The C ABI of Shared-Arena. Written by cbindgen from rust/capi: change it there, then run
+ * cargo run --manifest-path rust/dev/Cargo.toml -- header
+ *
+ * Calls take handles that live until their *_release, and may be made from any thread. Status codes and structures
+ * are only ever appended to; SA_ABI_VERSION changes with anything else.
+ */
+
+#ifndef SHARED_ARENA_H
+#define SHARED_ARENA_H
+
+#include <stdint.h>
+#include <stddef.h>
+#include <stdbool.h>
+
+/*
+ Changes when a caller compiled against an older header can no longer call this library.
+ */
+#define SA_ABI_VERSION 1
+
+/*
+ Largest size of an arena, in bytes.
+ */
+#define SA_MAX_ARENA_SIZE 70368744177664
+
+/*
+ Most regions of an arena.
+ */
+#define SA_MAX_REGIONS 65536
+
+/*
+ Longest name of a region, in bytes.
+ */
+#define SA_MAX_REGION_NAME 31
+
+/*
+ Longest name of an arena, in bytes.
+ */
+#define SA_MAX_ARENA_NAME 200
+
+/*
+ Most slots of a map or limiter.
+ */
+#define SA_MAX_SLOTS 2147483648
+
+/*
+ Smallest slot_size of a map, in bytes.
+ */
+#define SA_MIN_SLOT_SIZE 33
+
+/*
+ Largest slot_size of a map, in bytes.
+ */
+#define SA_MAX_SLOT_SIZE 1073741824
+
+/*
+ Largest limit of a limiter, in requests.
+ */
+#define SA_MAX_LIMIT 1e9
+
+/*
+ Smallest limit of a limiter.
+ */
+#define SA_MIN_LIMIT 1e-9
+
+/*
+ Longest window of a limiter, in seconds: ten years.
+ */
+#define SA_MAX_WINDOW 315576000.0
+
+/*
+ Shortest window of a limiter, in seconds.
+ */
+#define SA_MIN_WINDOW 1e-3
+
+/*
+ Bytes of an error's text, the NUL that ends it among them.
+ */
+#define SA_ERROR_TEXT 500
+
+/*
+ What kind of value was fetched.
+ */
+typedef enum sa_kind {
+  /*
+   `length` bytes were written.
+   */
+  SA_KIND_BYTES = 0,
+  /*
+   A value that is there and undefined.
+   */
+  SA_KIND_UNDEF = 1,
+  /*
+   A counter: its `number`.
+   */
+  SA_KIND_COUNTER = 2,
+} sa_kind;
+
+/*
+ An arena, open in this process.
+ */
+typedef struct sa_arena sa_arena;
+
+/*
+ A map, bound in this process. It keeps its arena's mapping.
+ */
+typedef struct sa_map sa_map;
+
+/*
+ A limiter, bound in this process. It keeps its arena's mapping.
+ */
+typedef struct sa_rate sa_rate;
+
+/*
+ How a call ended: one of the `SA_…` codes below.
+ */
+typedef int32_t sa_status;
+
+/*
+ Why a call failed. Filled whenever a function that takes one returns SA_OVERFLOW, SA_BUSY, SA_SHAPE,
+ SA_INVALID, SA_SYSTEM, SA_CORRUPT or SA_INTERNAL, or SA_FULL from carving or binding.
+ */
+typedef struct sa_error {
+  /*
+   The code that was returned.
+   */
+  sa_status status;
+  /*
+   Bytes of text, without the NUL.
+   */
+  uint32_t length;
+  /*
+   UTF-8, ended by a NUL, cut to fit.
+   */
+  char text[SA_ERROR_TEXT];
+} sa_error;
+
+/*
+ A fetched value.
+ */
+typedef struct sa_value {
+  /*
+   One of `sa_kind`.
+   */
+  uint32_t kind;
+  /*
+   Bytes of the value; with SA_SHORT, the bytes the caller's buffer must hold.
+   */
+  uint32_t length;
+  /*
+   A counter's number.
+   */
+  int64_t number;
+} sa_value;
+
+/*
+ A map's statistics, exact while no call is in flight.
+ */
+typedef struct sa_map_figures {
+  /*
+   Entries, lapsed ones that nobody has collected among them.
+   */
+  uint64_t used;
+  /*
+   Entries the map takes.
+   */
+  uint64_t capacity;
+  /*
+   Slots that were used and are free again.
+   */
+  uint64_t tombstones;
+  /*
+   Calls that gave up.
+   */
+  uint64_t busy;
+  /*
+   New keys refused for want of a slot.
+   */
+  uint64_t full;
+  /*
+   Lapsed entries collected.
+   */
+  uint64_t expired;
+} sa_map_figures;
+
+/*
+ A limiter's policy and statistics, exact while no call is in flight.
+ */
+typedef struct sa_rate_figures {
+  /*
+   Requests a full bucket holds.
+   */
+  double limit;
+  /*
+   Seconds in which an empty bucket fills.
+   */
+  double window;
+  /*
+   Keys the table holds.
+   */
+  uint64_t slots;
+  /*
+   Buckets that are not full.
+   */
+  uint64_t keys;
+  /*
+   Checks that said yes.
+   */
+  uint64_t allowed;
+  /*
+   Checks that said no.
+   */
+  uint64_t denied;
+  /*
+   Buckets taken over while still in use.
+   */
+  uint64_t evicted;
+  /*
+   Checks that gave up and were allowed.
+   */
+  uint64_t contended;
+} sa_rate_figures;
+
+/*
+ Done.
+ */
+#define SA_OK 0
+
+/*
+ No arena, region or key of that name.
+ */
+#define SA_ABSENT 1
+
+/*
+ No room.
+ */
+#define SA_FULL 2
+
+/*
+ The key is empty, or key and value are larger than `sa_map_max_pair`.
+ */
+#define SA_TOO_LARGE 3
+
+/*
+ The key holds a value that is no counter.
+ */
+#define SA_NOT_COUNTER 4
+
+/*
+ The counter would leave the signed 64-bit range.
+ */
+#define SA_OVERFLOW 5
+
+/*
+ Somebody held a lock for too long, or an entry kept changing.
+ */
+#define SA_BUSY 6
+
+/*
+ The caller's buffer is too small.
+ */
+#define SA_SHORT 7
+
+/*
+ The name is carved already with another type or shape.
+ */
+#define SA_SHAPE 8
+
+/*
+ An argument out of its range.
+ */
+#define SA_INVALID 9
+
+/*
+ The operating system refused.
+ */
+#define SA_SYSTEM 10
+
+/*
+ Memory that this build cannot use, or that was written over.
+ */
+#define SA_CORRUPT 11
+
+/*
+ A bug in this library.
+ */
+#define SA_INTERNAL 12
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ The version this library was built with: compare it with SA_ABI_VERSION.
+ */
+uint32_t sa_abi_version(void);
+
+/*
+ Whether this processor has the 16-byte compare-and-swap that arenas need; without it none can be opened.
+ */
+bool sa_have_atomics(void);
+
+/*
+ Makes an arena of `size` bytes for `regions` regions, or opens the one of that name. A null `name` makes one
+ without a name, for forked children.
+
+ # Safety
+ `name` is null or points at `name_len` bytes; `out` is writable; `err` is null or writable.
+ */
+sa_status sa_arena_create(const char *name,
+                          size_t name_len,
+                          uint64_t size,
+                          uint32_t regions,
+                          struct sa_arena **out,
+                          struct sa_error *err);
+
+/*
+ Opens the arena of that name: SA_ABSENT when there is none.
+
+ # Safety
+ As `sa_arena_create`; `name` is not null.
+ */
+sa_status sa_arena_attach(const char *name, size_t name_len, struct sa_arena **out, struct sa_error *err);
+
+/*
+ Removes a name: SA_OK when it was there, SA_ABSENT when not.
+
+ # Safety
+ As `sa_arena_attach`.
+ */
+sa_status sa_arena_destroy(const char *name, size_t name_len, struct sa_error *err);
+
+/*
+ Gives a handle up. The mapping goes when no map or limiter uses it either.
+
+ # Safety
+ `arena` came from this library and is not used afterwards.
+ */
+void sa_arena_release(struct sa_arena *arena);
+
+/*
+ The bytes that regions may take: what `create` was asked for.
+
+ # Safety
+ `arena` is a live handle.
+ */
+uint64_t sa_arena_size(const struct sa_arena *arena);
+
+/*
+ Whether this very handle's call made the arena.
+
+ # Safety
+ `arena` is a live handle.
+ */
+bool sa_arena_created(const struct sa_arena *arena);
+
+/*
+ The name, not ended by a NUL; null for an arena without one. It lives as long as the handle.
+
+ # Safety
+ `arena` is a live handle; `len` is writable.
+ */
+const char *sa_arena_name(const struct sa_arena *arena, size_t *len);
+
+/*
+ The address of the mapping in this process.
+
+ # Safety
+ `arena` is a live handle.
+ */
+uint64_t sa_arena_base(const struct sa_arena *arena);
+
+/*
+ Registry entries that point outside the mapping: 0 unless memory was written over.
+
+ # Safety
+ `arena` is a live handle.
+ */
+uint64_t sa_arena_refused(const struct sa_arena *arena);
+
+/*
+ How many regions have been carved.
+
+ # Safety
+ `arena` is a live handle.
+ */
+uint32_t sa_arena_region_count(const struct sa_arena *arena);
+
+/*
+ The name of the region carved `index`-th, from 0: at most 31 bytes into `out`. SA_ABSENT past the end, and for
+ an entry that was written over.
+
+ # Safety
+ `arena` is a live handle; `out` holds 32 bytes; `len` is writable.
+ */
+sa_status sa_arena_region_name(const struct sa_arena *arena,
+                               uint32_t index,
+                               char *out,
+                               uint32_t *len);
+
+/*
+ Finds a region of any kind: SA_ABSENT when there is none of that name.
+
+ # Safety
+ `arena` is a live handle; `name` points at `len` bytes; `offset` and `length` are writable.
+ */
+sa_status sa_region_find(const struct sa_arena *arena,
+                         const char *name,
+                         size_t len,
+                         uint64_t *offset,
+                         uint64_t *length);
+
+/*
+ Carves a region of `size` raw bytes, or finds the one of that name and size. SA_FULL, SA_INVALID, SA_SHAPE.
+
+ # Safety
+ As `sa_region_find`; `err` is null or writable.
+ */
+sa_status sa_region_carve(const struct sa_arena *arena,
+                          const char *name,
+                          size_t len,
+                          uint64_t size,
+                          uint64_t *offset,
+                          uint64_t *length,
+                          struct sa_error *err);
+
+/*
+ Writes `n` bytes into a region. SA_INVALID when they do not lie inside it, or it does not exist.
+
+ # Safety
+ `arena` is a live handle; `name` points at `len` bytes and `from` at `n`; `err` is null or writable.
+ */
+sa_status sa_region_poke(const struct sa_arena *arena,
+                         const char *name,
+                         size_t len,
+                         uint64_t offset,
+                         const uint8_t *from,
+                         size_t n,
+                         struct sa_error *err);
+
+/*
+ Reads `n` bytes out of a region into `out`. Otherwise as `sa_region_poke`.
+
+ # Safety
+ As `sa_region_poke`; `out` holds `n` bytes.
+ */
+sa_status sa_region_peek(const struct sa_arena *arena,
+                         const char *name,
+                         size_t len,
+                         uint64_t offset,
+                         uint8_t *out,
+                         size_t n,
+                         struct sa_error *err);
+
+/*
+ The map of that name, carved now if nobody has. SA_INVALID, SA_FULL, SA_SHAPE, SA_CORRUPT.
+
+ # Safety
+ `arena` is a live handle; `name` points at `len` bytes; `out` is writable; `err` is null or writable.
+ */
+sa_status sa_map_bind(const struct sa_arena *arena,
+                      const char *name,
+                      size_t len,
+                      uint64_t slots,
+                      uint64_t slot_size,
+                      bool serialise,
+                      struct sa_map **out,
+                      struct sa_error *err);
+
+/*
+ Gives a handle up.
+
+ # Safety
+ `map` came from this library and is not used afterwards.
+ */
+void sa_map_release(struct sa_map *map);
+
+/*
+ Stores a value; a null `value` stores an undefined one. `ttl_ms` is the time to live in milliseconds, 0 for no
+ end. SA_OK, SA_FULL, SA_TOO_LARGE; SA_BUSY and SA_CORRUPT with a text.
+
+ # Safety
+ `map` is a live handle; `key` points at `key_len` bytes; `value` is null or points at `value_len` bytes; `err`
+ is null or writable.
+ */
+sa_status sa_map_store(const struct sa_map *map,
+                       const uint8_t *key,
+                       size_t key_len,
+                       const uint8_t *value,
+                       size_t value_len,
+                       uint64_t ttl_ms,
+                       struct sa_error *err);
+
+/*
+ Fetches a value into `out`. SA_OK, SA_ABSENT; SA_SHORT when the value has more bytes than `capacity`: then
+ `value->length` tells how many, and nothing was written; SA_BUSY when the entry kept changing.
+
+ # Safety
+ `map` is a live handle; `key` points at `key_len` bytes; `out` holds `capacity` bytes; `value` is writable.
+ */
+sa_status sa_map_fetch(const struct sa_map *map,
+                       const uint8_t *key,
+                       size_t key_len,
+                       uint8_t *out,
+                       size_t capacity,
+                       struct sa_value *value);
+
+/*
+ Whether a key is there.
+
+ # Safety
+ `map` is a live handle; `key` points at `key_len` bytes.
+ */
+bool sa_map_exists(const struct sa_map *map, const uint8_t *key, size_t key_len);
+
+/*
+ Removes a key. SA_OK when it was there, SA_ABSENT when not; SA_BUSY and SA_CORRUPT with a text.
+
+ # Safety
+ As `sa_map_exists`; `err` is null or writable.
+ */
+sa_status sa_map_delete(const struct sa_map *map, const uint8_t *key, size_t key_len, struct sa_error *err);
+
+/*
+ Adds to a counter, making it, with its time to live, when it is absent. SA_OK, SA_FULL, SA_TOO_LARGE,
+ SA_NOT_COUNTER; SA_OVERFLOW, SA_INVALID (a serialised map), SA_BUSY and SA_CORRUPT with a text.
+
+ # Safety
+ As `sa_map_delete`; `now` is writable.
+ */
+sa_status sa_map_incr(const struct sa_map *map,
+                      const uint8_t *key,
+                      size_t key_len,
+                      int64_t by,
+                      uint64_t ttl_ms,
+                      int64_t *now,
+                      struct sa_error *err);
+
+/*
+ A counter's number. SA_ABSENT also when the key holds something else.
+
+ # Safety
+ As `sa_map_exists`; `now` is writable.
+ */
+sa_status sa_map_counter(const struct sa_map *map, const uint8_t *key, size_t key_len, int64_t *now);
+
+/*
+ The next live key, from `*cursor` on, which starts at 0 and moves. SA_ABSENT at the end.
+
+ # Safety
+ `map` is a live handle; `cursor` and `len` are writable; `out` holds `capacity` bytes, and `sa_map_max_pair` are
+ always enough.
+ */
+sa_status sa_map_next_key(const struct sa_map *map,
+                          uint64_t *cursor,
+                          uint8_t *out,
+                          size_t capacity,
+                          size_t *len);
+
+/*
+ Largest key and value together, in bytes.
+
+ # Safety
+ `map` is a live handle.
+ */
+uint64_t sa_map_max_pair(const struct sa_map *map);
+
+/*
+ Entries the map takes.
+
+ # Safety
+ `map` is a live handle.
+ */
+uint64_t sa_map_capacity(const struct sa_map *map);
+
+/*
+ Whether values are encoded structures.
+
+ # Safety
+ `map` is a live handle.
+ */
+bool sa_map_serialised(const struct sa_map *map);
+
+/*
+ The statistics. SA_BUSY with a text when a dead process's work cannot be finished.
+
+ # Safety
+ `map` is a live handle; `out` is writable; `err` is null or writable.
+ */
+sa_status sa_map_stats(const struct sa_map *map, struct sa_map_figures *out, struct sa_error *err);
+
+/*
+ Checks every invariant of a map that nobody is writing: SA_OK, or SA_CORRUPT with the first problem.
+
+ # Safety
+ `map` is a live handle; `err` is null or writable.
+ */
+sa_status sa_map_verify(const struct sa_map *map, struct sa_error *err);
+
+/*
+ The limiter of that name, carved now if nobody has. `slots` are rounded up to a power of two, at least 64.
+ SA_INVALID, SA_FULL, SA_SHAPE, SA_CORRUPT.
+
+ # Safety
+ `arena` is a live handle; `name` points at `len` bytes; `out` is writable; `err` is null or writable.
+ */
+sa_status sa_rate_bind(const struct sa_arena *arena,
+                       const char *name,
+                       size_t len,
+                       double limit,
+                       double window,
+                       uint64_t slots,
+                       struct sa_rate **out,
+                       struct sa_error *err);
+
+/*
+ Gives a handle up.
+
+ # Safety
+ `rate` came from this library and is not used afterwards.
+ */
+void sa_rate_release(struct sa_rate *rate);
+
+/*
+ Spends `cost` requests of the key's bucket if it holds them; true when it did. `cost` is finite and not
+ negative. A cost above the limit is never allowed.
+
+ # Safety
+ `rate` is a live handle; `key` points at `key_len` bytes.
+ */
+bool sa_rate_allow(const struct sa_rate *rate, const uint8_t *key, size_t key_len, double cost);
+
+/*
+ Requests the key could spend now. Spends and writes nothing.
+
+ # Safety
+ As `sa_rate_allow`.
+ */
+double sa_rate_remaining(const struct sa_rate *rate, const uint8_t *key, size_t key_len);
+
+/*
+ Seconds until that cost is allowed: 0 when it is now, infinite when it never will be. Writes nothing.
+
+ # Safety
+ As `sa_rate_allow`.
+ */
+double sa_rate_retry_after(const struct sa_rate *rate, const uint8_t *key, size_t key_len, double cost);
+
+/*
+ Fills the key's bucket; true when it had one.
+
+ # Safety
+ As `sa_rate_allow`.
+ */
+bool sa_rate_reset(const struct sa_rate *rate, const uint8_t *key, size_t key_len);
+
+/*
+ Gives the key's slot back; true when it had one.
+
+ # Safety
+ As `sa_rate_allow`.
+ */
+bool sa_rate_forget(const struct sa_rate *rate, const uint8_t *key, size_t key_len);
+
+/*
+ Keys the table holds.
+
+ # Safety
+ `rate` is a live handle.
+ */
+uint64_t sa_rate_slots(const struct sa_rate *rate);
+
+/*
+ Policy and statistics. Walks the whole table.
+
+ # Safety
+ `rate` is a live handle; `out` is writable.
+ */
+void sa_rate_stats(const struct sa_rate *rate, struct sa_rate_figures *out);
+
+/*
+ Freezes the wall clock (nanoseconds since 1970), the monotonic clock, both or neither, for this process.
+ */
+void sa_test_set_clock(bool wall_frozen, uint64_t wall_ns, bool mono_frozen, uint64_t mono_ns);
+
+/*
+ How often this process has read a clock since it first called sa_test_set_clock.
+ */
+uint64_t sa_test_clock_reads(void);
+
+/*
+ How long this process waits for a lock somebody holds, in milliseconds.
+ */
+void sa_test_lock_patience(uint64_t ms);
+
+/*
+ Whether this build has failpoints.
+ */
+bool sa_test_failpoints(void);
+
+/*
+ The name of the failpoint with that number, from 0, not ended by a NUL; null past the last.
+
+ # Safety
+ `len` is writable.
+ */
+const char *sa_test_failpoint_name(uint32_t index, size_t *len);
+
+/*
+ Arms one failpoint: 0 nothing, 1 SIGKILL, 2 SIGSTOP. SA_INVALID for an unknown name or action, and in a build
+ without failpoints.
+
+ # Safety
+ `name` points at `len` bytes; `err` is null or writable.
+ */
+sa_status sa_test_failpoint(const char *name, size_t len, uint32_t action, struct sa_error *err);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* SHARED_ARENA_H */
