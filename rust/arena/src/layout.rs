@@ -299,14 +299,15 @@ impl MapLayout {
     }
 }
 
-/// What a map is charged: the documented `slots * slot_size` and a header.
+/// What a map is charged: the documented `slots * slot_size` and a header, less than the documented one so that an
+/// arena sized to the byte fits too.
 pub(crate) const fn map_charge(slots: u64, slot_size: u64) -> u64 {
-    round_up(slots * slot_size + 200, 16)
+    round_up(slots * slot_size + 128, 16)
 }
 
-/// What a limiter is charged: the documented `slots * 16` and a header.
+/// What a limiter is charged: the documented `slots * 16` and a header, likewise.
 pub(crate) const fn limiter_charge(slots: u64) -> u64 {
-    round_up(slots * 16 + 150, 16)
+    round_up(slots * 16 + 96, 16)
 }
 
 /// What a raw region is charged.
@@ -319,6 +320,9 @@ pub(crate) const fn limiter_length(slots: u64) -> u64 {
     size_of::<LimiterHeader>() as u64 + TALLIES * size_of::<Tally>() as u64 + slots * 16
 }
 
+/// What a limiter's statistics, or a map's fixed parts, add to what `charge / 16 * 33` gives.
+const SURPLUS: u64 = 4_800;
+
 /// The room regions need when each may cost more than it is charged: enough for every mix of charges that sums
 /// to `size` in at most `regions` regions.
 ///
@@ -327,11 +331,10 @@ pub(crate) const fn limiter_length(slots: u64) -> u64 {
 /// 24 bytes a slot, and no more than 12,288 in all. A limiter adds its statistics, and every region up to one
 /// line of alignment and the map header.
 pub(crate) const fn room_for(size: u64, regions: u64) -> u64 {
-    const PER_REGION: u64 = 4_608;
     const PER_STRIPED_MAP: u64 = 12_288;
-    // The cheapest region is a raw one of 16 bytes; the cheapest with a header of its own is a limiter.
+    // The cheapest region is a raw one of 16 bytes; the cheapest with a header of its own is a map of one slot.
     let small = min(regions, size / 16 + 1) * 128;
-    let with_header = min(regions, size / 208 + 1) * PER_REGION;
+    let with_header = min(regions, size / 176 + 1) * SURPLUS;
     let striped = min(regions * PER_STRIPED_MAP, size / 33 * 24 + 24);
     round_up(size / 16 * 33 + 48 + small + with_header + striped, LINE)
 }
@@ -365,10 +368,10 @@ mod tests {
                 let surplus = surplus(layout.length, charge);
                 worst = worst.max(surplus);
                 assert!(
-                    surplus <= 4_608 + (slots * 24).min(12_288),
+                    surplus <= SURPLUS + (slots * 24).min(12_288),
                     "{slots} slots of {slot_size}: {layout:?} charged {charge}, surplus {surplus}"
                 );
-                assert!(charge > 208 && layout.groups % layout.stripes == 0);
+                assert!(charge >= 176 && layout.groups % layout.stripes == 0);
                 assert!(layout.groups * LANES as u64 > slots, "an empty word for every new key");
             }
         }
@@ -378,7 +381,7 @@ mod tests {
     #[test]
     fn every_limiter_and_raw_region_fits_what_create_adds_for_it() {
         for slots in [64, 128, 1 << 12, 1 << 20, 1 << 31] {
-            assert!(surplus(limiter_length(slots), limiter_charge(slots)) <= 4_608 - 128);
+            assert!(surplus(limiter_length(slots), limiter_charge(slots)) <= SURPLUS);
         }
         for size in 1..5000 {
             assert!(round_up(size, LINE) + LINE <= raw_charge(size) / 16 * 33 + 128);
