@@ -78,6 +78,11 @@
 #define SA_ERROR_TEXT 500
 
 /*
+ The time to live of an entry that never lapses.
+ */
+#define SA_TTL_NONE 0
+
+/*
  What kind of value was fetched.
  */
 typedef enum sa_kind {
@@ -475,8 +480,8 @@ sa_status sa_map_bind(const struct sa_arena *arena,
 void sa_map_release(struct sa_map *map);
 
 /*
- Stores a value; a null `value` stores an undefined one. `ttl_ms` is the time to live in milliseconds, 0 for no
- end. SA_OK, SA_FULL, SA_TOO_LARGE; SA_BUSY and SA_CORRUPT with a text.
+ Stores a value; a null `value` stores an undefined one. `ttl_ms` is the time to live in milliseconds, or
+ SA_TTL_NONE. SA_OK, SA_FULL, SA_TOO_LARGE; SA_BUSY and SA_CORRUPT with a text.
 
  # Safety
  `map` is a live handle; `key` points at `key_len` bytes; `value` is null or points at `value_len` bytes; `err`

@@ -9,6 +9,9 @@ use shared_arena::{Content, Counted, Map, MapShape, NextKey, Read, Stored};
 /// A map, bound in this process. It keeps its arena's mapping.
 pub struct sa_map(Map);
 
+/// The time to live of an entry that never lapses.
+pub const SA_TTL_NONE: u64 = 0;
+
 /// What kind of value was fetched.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -85,8 +88,8 @@ pub unsafe extern "C" fn sa_map_release(map: *mut sa_map) {
     quietly((), || drop(unsafe { Box::from_raw(map) }));
 }
 
-/// Stores a value; a null `value` stores an undefined one. `ttl_ms` is the time to live in milliseconds, 0 for no
-/// end. SA_OK, SA_FULL, SA_TOO_LARGE; SA_BUSY and SA_CORRUPT with a text.
+/// Stores a value; a null `value` stores an undefined one. `ttl_ms` is the time to live in milliseconds, or
+/// SA_TTL_NONE. SA_OK, SA_FULL, SA_TOO_LARGE; SA_BUSY and SA_CORRUPT with a text.
 ///
 /// # Safety
 /// `map` is a live handle; `key` points at `key_len` bytes; `value` is null or points at `value_len` bytes; `err`
