@@ -41,7 +41,7 @@ pub const SA_MIN_LIMIT: f64 = 1e-9;
 /// Longest window of a limiter, in seconds: ten years.
 pub const SA_MAX_WINDOW: f64 = 315_576_000.0;
 /// Shortest window of a limiter, in seconds.
-pub const SA_MIN_WINDOW: f64 = 1e-3;
+pub const SA_MIN_WINDOW: f64 = 1e-9;
 
 // The header spells the numbers out; the core owns them.
 const _: () = {
@@ -49,6 +49,8 @@ const _: () = {
     assert!(SA_MAX_ARENA_SIZE == layout::MAX_ARENA_SIZE && SA_MAX_REGIONS == layout::MAX_REGIONS);
     assert!(SA_MAX_REGION_NAME as usize == layout::MAX_REGION_NAME);
     assert!(SA_MAX_ARENA_NAME as usize == layout::MAX_ARENA_NAME && SA_MAX_SLOTS == layout::MAX_SLOTS);
+    assert!(SA_MAX_LIMIT == shared_arena::MAX_LIMIT && SA_MIN_LIMIT == shared_arena::MIN_LIMIT);
+    assert!(SA_MAX_WINDOW == shared_arena::MAX_WINDOW && SA_MIN_WINDOW == shared_arena::MIN_WINDOW);
     assert!(SA_MIN_SLOT_SIZE == layout::MIN_SLOT_SIZE && SA_MAX_SLOT_SIZE == layout::MAX_SLOT_SIZE);
 };
 

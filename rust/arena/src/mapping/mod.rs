@@ -2,6 +2,7 @@
 
 mod anonymous;
 mod heap;
+mod memory;
 pub(crate) mod named;
 
 use crate::error::{Error, Result};
@@ -82,13 +83,20 @@ impl Mapping {
 fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
     // A signal interrupts a reservation and undoes it; small steps make progress between two ticks of a timer.
     const STEP: u64 = 4 << 20;
-    let refused = |cause: io::Error| {
-        let free = free_bytes(file).map_or(String::new(), |free| format!(" ({free} bytes free)"));
-        Error::System { doing: format!("cannot reserve {length} bytes in {what}{free}"), cause }
+    let refused = |code: i32, room: Option<u64>| {
+        let free = room.map_or(String::new(), |free| format!(" ({free} bytes free)"));
+        let doing = format!("cannot reserve {length} bytes in {what}{free}");
+        Err(Error::System { doing, cause: io::Error::from_raw_os_error(code) })
     };
-    // Asking for the whole first keeps a request that can never fit from filling the file system on the way.
-    if free_bytes(file).is_some_and(|free| free < length) {
-        return Err(refused(io::Error::from_raw_os_error(libc::ENOSPC)));
+    // Asking first: a request that can never fit must neither fill the file system on the way nor, worse, the
+    // memory, for then the kernel would kill somebody to make room.
+    let room = free_bytes(file);
+    if room.is_some_and(|free| free < length) {
+        return refused(libc::ENOSPC, room);
+    }
+    let memory = if lives_in_memory(file) { memory::available() } else { None };
+    if memory.is_some_and(|free| free < length) {
+        return refused(libc::ENOMEM, memory);
     }
     let mut done = 0;
     while done < length {
@@ -97,7 +105,7 @@ fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), done as libc::off_t, step as libc::off_t) } {
             0 => done += step,
             libc::EINTR => {}
-            code => return Err(refused(io::Error::from_raw_os_error(code))),
+            code => return refused(code, free_bytes(file)),
         }
     }
     Ok(())
@@ -112,6 +120,15 @@ fn free_bytes(file: &File) -> Option<u64> {
     }?;
     // A tmpfs without a limit, as behind a memfd, reports no blocks at all.
     (figures.f_blocks > 0).then(|| figures.f_bavail.saturating_mul(figures.f_frsize))
+}
+
+/// Whether the file system of `file` keeps its pages in memory.
+fn lives_in_memory(file: &File) -> bool {
+    // SAFETY: an all-zero statfs is a valid value of that plain C struct, and fstatfs fills it.
+    unsafe {
+        let mut figures: libc::statfs = std::mem::zeroed();
+        libc::fstatfs(file.as_raw_fd(), &mut figures) == 0 && figures.f_type == libc::TMPFS_MAGIC
+    }
 }
 
 /// Checked references into a mapping that a structure keeps, together with the mapping itself.

@@ -44,22 +44,48 @@ pub(super) enum Decision {
     Deny,
 }
 
+/// A window in nanoseconds as the fraction `count / 2**shift`: whole where it is whole, else to 60 bits.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    count: u64,
+    shift: u32,
+}
+
+impl Window {
+    fn of_seconds(seconds: f64) -> Window {
+        const BITS: i32 = 60;
+        let exact = seconds * 1e9;
+        let whole = exact.round();
+        // What decimal seconds lose in binary is not meant as a fraction of a nanosecond.
+        if whole >= 1.0 && (exact - whole).abs() <= exact * 4.0 * f64::EPSILON {
+            return Window { count: whole as u64, shift: 0 };
+        }
+        let shift = (BITS - 1 - exact.log2().floor() as i32).clamp(0, BITS) as u32;
+        Window { count: (exact * 2f64.powi(shift as i32)).round() as u64, shift }
+    }
+
+    fn nanoseconds(self) -> f64 {
+        self.count as f64 / 2f64.powi(self.shift as i32)
+    }
+}
+
 impl Gcra {
-    /// For `limit` requests in `window_ns` nanoseconds, both positive and within their documented ranges.
-    pub(super) fn new(limit: f64, window_ns: u64) -> Gcra {
-        if limit.fract() == 0.0 {
-            let whole = limit as u64;
-            let common = gcd(whole, window_ns);
-            if whole / common <= FASTEST {
-                let units = window_ns / common;
-                return Gcra::scaled(limit, whole * units, units as f64, units, whole / common, 1);
-            }
+    /// For `limit` requests in `window` seconds, both positive and within their documented ranges.
+    pub(super) fn new(limit: f64, window: f64) -> Gcra {
+        Gcra::for_window(limit, Window::of_seconds(window))
+    }
+
+    fn for_window(limit: f64, window: Window) -> Gcra {
+        if let Some((numerator, units)) = nice_rate(limit, window) {
+            let capacity = limit as u64 * units + (limit.fract() * units as f64) as u64;
+            return Gcra::scaled(limit, capacity, units as f64, units, numerator, 1);
         }
         // The finest power of two that stays within FASTEST: more than FASTEST / 2 units a nanosecond.
-        let fastest = FASTEST as f64 * window_ns as f64 / limit;
-        let units = 2f64.powi(fastest.log2().floor() as i32);
-        let capacity = ((limit * units) as u64).clamp(1, window_ns * FASTEST);
-        Gcra::scaled(limit, capacity, units, if units >= 1.0 { units as u64 } else { 0 }, capacity, window_ns)
+        let finest = FASTEST as f64 * window.nanoseconds() / limit;
+        let units = 2f64.powi(finest.log2().floor() as i32);
+        let capacity = ((limit * units) as u64).max(1);
+        let whole_units = if units >= 1.0 { units as u64 } else { 0 };
+        Gcra::scaled(limit, capacity, units, whole_units, capacity << window.shift, window.count)
     }
 
     fn scaled(limit: f64, capacity: u64, units: f64, whole_units: u64, numerator: u64, denominator: u64) -> Gcra {
@@ -142,6 +168,22 @@ impl Gcra {
     }
 }
 
+/// Whole units a nanosecond and whole units a request that give the rate, if there are such within FASTEST.
+fn nice_rate(limit: f64, window: Window) -> Option<(u64, u64)> {
+    if limit.fract() == 0.0 && window.shift == 0 {
+        let common = gcd(limit as u64, window.count);
+        let numerator = limit as u64 / common;
+        return (numerator <= FASTEST).then_some((numerator, window.count / common));
+    }
+    // A third of a second is no binary fraction: near enough to whole is whole.
+    (1..=FASTEST).find_map(|numerator| {
+        let exact = numerator as f64 * window.nanoseconds() / limit;
+        let whole = exact.round();
+        let near = (exact - whole).abs() <= exact * 4.0 * f64::EPSILON;
+        (near && (1.0..1e12).contains(&whole)).then_some((numerator, whole as u64))
+    })
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 {
         a
@@ -157,9 +199,13 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    fn per_nanoseconds(limit: f64, count: u64) -> Gcra {
+        Gcra::for_window(limit, Window { count, shift: 0 })
+    }
+
     /// What a client gets that asks for one request, until refused, at every step.
-    fn poll(limit: f64, window_ns: u64, start: u64, step: u64, until: u64) -> u64 {
-        let gcra = Gcra::new(limit, window_ns);
+    fn poll(limit: f64, window: f64, start: u64, step: u64, until: u64) -> u64 {
+        let gcra = Gcra::new(limit, window);
         let one = gcra.cost(1.0).unwrap();
         let (mut arrival, mut allowed) = (0, 0);
         let mut clock = start;
@@ -176,24 +222,27 @@ mod tests {
     #[test]
     fn a_polling_client_gets_exactly_what_is_due() {
         for start in [0, 1, 123_456_789_123_457] {
-            assert_eq!(poll(5.0, 300 * SECOND, start, SECOND / 100, 75 * SECOND), 5 + 1, "1.25 due in 75 s");
-            assert_eq!(poll(100.0, 60 * SECOND, start, SECOND / 1000, 75 * SECOND), 100 + 125);
-            assert_eq!(poll(1.0, 1000 * SECOND, start, SECOND, 10_000 * SECOND), 1 + 10);
-            assert_eq!(poll(4.0, 400_000_000, start, SECOND / 20, 10 * SECOND), 4 + 100);
-            assert_eq!(poll(2.0, 2 * SECOND / 3, start, SECOND / 1000, 1000 * SECOND), 3002);
-            assert_eq!(poll(3.0, 2000, start, 1000, SECOND), 1_500_003);
+            assert_eq!(poll(5.0, 300.0, start, SECOND / 100, 75 * SECOND), 5 + 1, "1.25 due in 75 s");
+            assert_eq!(poll(100.0, 60.0, start, SECOND / 1000, 75 * SECOND), 100 + 125);
+            assert_eq!(poll(1.0, 1000.0, start, SECOND, 10_000 * SECOND), 1 + 10);
+            assert_eq!(poll(4.0, 0.4, start, SECOND / 20, 10 * SECOND), 4 + 100);
+            let thirds = poll(2.0, 2.0 / 3.0, start, SECOND / 1000, 1000 * SECOND);
+            assert_eq!(thirds, 3002);
+            let fast = poll(2.0, 2.0 / 1.5e6, start, 1000, SECOND);
+            assert_eq!(fast, 1_500_002);
         }
     }
 
     #[test]
     fn every_scale_is_finer_than_a_nanosecond_and_never_overflows() {
         for limit in [1e-9, 0.3, 1.0, 2.0, 3.0, 7.0, 100.0, 99_999.0, 1e6, 1e9] {
-            for window in [1_000_000, SECOND, 7 * SECOND + 1, 3600 * SECOND, 315_576_000 * SECOND] {
+            for window in [1e-9, 1.7e-9, 1.3e-6, 1e-3, 1.0, 7.000_000_001, 3600.0, 315_576_000.0] {
                 let gcra = Gcra::new(limit, window);
                 let late = gcra.moment(u64::MAX);
                 assert!(late.ceiling + gcra.capacity < 1 << 63, "{gcra:?}");
                 // Unless the bucket is so small that a unit is all it holds.
                 assert!(gcra.numerator >= gcra.denominator || gcra.capacity < 1 << 20, "{gcra:?}");
+                assert!(gcra.denominator < 1 << 62 && gcra.numerator < 1 << 63, "{gcra:?}");
                 assert!(gcra.cost(limit).unwrap() <= gcra.capacity);
             }
         }
@@ -210,7 +259,7 @@ mod tests {
             start in 0u64..1 << 60,
             steps in prop::collection::vec((0u64..1 << 20, 0u32..40, 1u64..5), 1..60),
         ) {
-            let gcra = Gcra::new(limit as f64, window);
+            let gcra = per_nanoseconds(limit as f64, window);
             let (mut arrival, mut clock, mut spent) = (0, start, 0u128);
             let mut first = None;
             for (gap, shift, cost) in steps {
@@ -236,7 +285,7 @@ mod tests {
             spent in 0.0f64..1.0,
             cost in 0.0f64..1.0,
         ) {
-            let gcra = Gcra::new(limit as f64, window);
+            let gcra = per_nanoseconds(limit as f64, window);
             let now = gcra.moment(clock);
             let arrival = now.ceiling + (gcra.capacity as f64 * spent) as u64;
             let units = gcra.cost(cost * limit as f64).unwrap();
@@ -249,7 +298,7 @@ mod tests {
         /// The estimate by the reciprocal is the exact quotient.
         #[test]
         fn moments_are_exact(limit in 1u64..1_000_000_000, window in 1_000_000u64..1 << 58, clock in 0u64..1 << 61) {
-            let gcra = Gcra::new(limit as f64, window);
+            let gcra = per_nanoseconds(limit as f64, window);
             let exact = u128::from(clock) * u128::from(gcra.numerator);
             let moment = gcra.moment(clock);
             prop_assert_eq!(u128::from(moment.floor), exact / u128::from(gcra.denominator));

@@ -24,8 +24,8 @@ pub const MAX_LIMIT: f64 = 1e9;
 pub const MIN_LIMIT: f64 = 1e-9;
 /// Longest window, in seconds: ten years.
 pub const MAX_WINDOW: f64 = 315_576_000.0;
-/// Shortest window, in seconds.
-pub const MIN_WINDOW: f64 = 1e-3;
+/// Shortest window, in seconds: one step of the clock.
+pub const MIN_WINDOW: f64 = 1e-9;
 
 /// What makes two limiters of one name the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +115,7 @@ impl Limiter {
             Ok(Limiter {
                 arena: Arc::clone(arena),
                 policy,
-                gcra: Gcra::new(policy.limit, (policy.window * 1e9).round() as u64),
+                gcra: Gcra::new(policy.limit, policy.window),
                 tallies: View::new(mapping.view(tallies_at, TALLIES).ok_or_else(damaged)?),
                 slots: View::new(mapping.view(slots_at, policy.slots).ok_or_else(damaged)?),
             })

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_key_with_a_bucket_further_along_never_gets_a_second_one() {
-        let (all, tally, gcra) = (slots(), tally(), Gcra::new(2.0, 1_000_000_000));
+        let (all, tally, gcra) = (slots(), tally(), Gcra::new(2.0, 1.0));
         let one = gcra.cost(1.0).unwrap();
         for hash in 1..=16 {
             assert_eq!(Home { slots: &all, hash }.spend(&gcra, || 0, one, &tally), Outcome::Allowed);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_refilled_bucket_is_reused_before_a_live_one_is_evicted_and_then_the_fullest() {
-        let (all, tally, gcra) = (slots(), tally(), Gcra::new(4.0, 4_000));
+        let (all, tally, gcra) = (slots(), tally(), Gcra::new(4.0, 4e-6));
         let one = gcra.cost(1.0).unwrap();
         for hash in 1..=16u64 {
             let cost = if hash == 7 { one } else { 3 * one };
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn claims_left_by_the_dead_are_settled_and_yield_to_buckets() {
-        let (tally, gcra) = (tally(), Gcra::new(1.0, 1_000));
+        let (tally, gcra) = (tally(), Gcra::new(1.0, 1e-6));
         let one = gcra.cost(1.0).unwrap();
         // A claim alone becomes the bucket.
         let all = slots();
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn refill_and_forget_touch_only_their_own_key() {
-        let (all, tally, gcra) = (slots(), tally(), Gcra::new(1.0, 1_000));
+        let (all, tally, gcra) = (slots(), tally(), Gcra::new(1.0, 1e-6));
         let one = gcra.cost(1.0).unwrap();
         let (a, b) = (Home { slots: &all, hash: 1 }, Home { slots: &all, hash: 2 });
         for home in [&a, &b] {
