@@ -70,7 +70,7 @@
 /*
  Shortest window of a limiter, in seconds.
  */
-#define SA_MIN_WINDOW 1e-3
+#define SA_MIN_WINDOW 1e-9
 
 /*
  Bytes of an error's text, the NUL that ends it among them.
