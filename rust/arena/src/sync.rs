@@ -176,39 +176,61 @@ impl Pair {
     }
 }
 
+/// Bytes of a partial word at the start of a copy, so that the rest begins on a word.
+#[inline]
+fn head_length(start: usize, length: usize) -> usize {
+    length.min((8 - start % 8) % 8)
+}
+
 /// Copies `out.len()` bytes from byte `start` of shared words. Panics when they do not lie inside.
 #[inline]
 pub(crate) fn copy_out(words: &[AtomicU64], start: usize, out: &mut [MaybeUninit<u8>]) {
-    let mut at = start;
-    let mut rest = out;
-    while !rest.is_empty() {
-        let bytes = words[at / 8].load(Ordering::Relaxed).to_ne_bytes();
-        let skip = at % 8;
-        let count = rest.len().min(8 - skip);
-        let (head, tail) = rest.split_at_mut(count);
-        for (to, from) in head.iter_mut().zip(&bytes[skip..]) {
+    let part = |word: &AtomicU64, skip: usize, out: &mut [MaybeUninit<u8>]| {
+        let bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        for (to, from) in out.iter_mut().zip(&bytes[skip..]) {
             to.write(*from);
         }
-        at += count;
-        rest = tail;
+    };
+    let (head, rest) = out.split_at_mut(head_length(start, out.len()));
+    if !head.is_empty() {
+        part(&words[start / 8], start % 8, head);
+    }
+    let middle = (start + head.len()) / 8;
+    let count = rest.len() / 8;
+    let mut eights = rest.chunks_exact_mut(8);
+    for (to, word) in eights.by_ref().zip(&words[middle..middle + count]) {
+        // Eight bytes known to be eight: one move.
+        to.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new));
+    }
+    let tail = eights.into_remainder();
+    if !tail.is_empty() {
+        part(&words[middle + count], 0, tail);
     }
 }
 
 /// Copies `from` to byte `start` of shared words that only this process writes. Panics when it does not fit.
 #[inline]
 pub(crate) fn copy_in(words: &[AtomicU64], start: usize, from: &[u8]) {
-    let mut at = start;
-    let mut rest = from;
-    while !rest.is_empty() {
-        let word = &words[at / 8];
-        let skip = at % 8;
-        let count = rest.len().min(8 - skip);
-        let (head, tail) = rest.split_at(count);
-        let mut bytes = if count == 8 { [0; 8] } else { word.load(Ordering::Relaxed).to_ne_bytes() };
-        bytes[skip..skip + count].copy_from_slice(head);
+    let part = |word: &AtomicU64, skip: usize, from: &[u8]| {
+        let mut bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+        bytes[skip..skip + from.len()].copy_from_slice(from);
         word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
-        at += count;
-        rest = tail;
+    };
+    let (head, rest) = from.split_at(head_length(start, from.len()));
+    if !head.is_empty() {
+        part(&words[start / 8], start % 8, head);
+    }
+    let middle = (start + head.len()) / 8;
+    let count = rest.len() / 8;
+    let eights = rest.chunks_exact(8);
+    let tail = eights.remainder();
+    for (from, word) in eights.zip(&words[middle..middle + count]) {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(from);
+        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+    }
+    if !tail.is_empty() {
+        part(&words[middle + count], 0, tail);
     }
 }
 
