@@ -9,8 +9,15 @@ use std::os::fd::{AsRawFd, FromRawFd};
 pub(crate) fn anonymous(length: usize) -> Result<Mapping> {
     const WHAT: &str = "an anonymous arena";
     const NAME: &[u8] = b"shared-arena\0";
-    // SAFETY: the name is a NUL-terminated constant.
-    let descriptor = unsafe { libc::memfd_create(NAME.as_ptr().cast(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    let make = |flags| {
+        // SAFETY: the name is a NUL-terminated constant.
+        unsafe { libc::memfd_create(NAME.as_ptr().cast(), libc::MFD_CLOEXEC | flags) }
+    };
+    // Some systems only give memory that can never be made executable; kernels before 6.3 do not know the word.
+    let descriptor = match make(libc::MFD_NOEXEC_SEAL) {
+        refused if refused < 0 => make(libc::MFD_ALLOW_SEALING),
+        descriptor => descriptor,
+    };
     if descriptor < 0 {
         return Err(Error::system("cannot create an anonymous arena"));
     }

@@ -90,6 +90,10 @@ fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
     };
     // Asking first: a request that can never fit must neither fill the file system on the way nor, worse, the
     // memory, for then the kernel would kill somebody to make room.
+    let largest = largest_file();
+    if largest.is_some_and(|most| most < length) {
+        return refused(libc::EFBIG, largest);
+    }
     let room = free_bytes(file);
     if room.is_some_and(|free| free < length) {
         return refused(libc::ENOSPC, room);
@@ -109,6 +113,14 @@ fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The limit on the size of files (`ulimit -f`), if there is one: going past it is answered with a signal.
+fn largest_file() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: getrlimit fills the structure it is given.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0 };
+    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// Bytes an ordinary user can still take in the file system of `file`; None where it does not say.
