@@ -85,6 +85,7 @@ impl Map {
 
     /// The owner byte of a buffer; None when there is no such buffer.
     pub(super) fn owner(&self, buffer: u32) -> Option<u8> {
+        // SYNC(owner): pairs with change_owner().
         self.owner_cell(buffer).map(|(cell, shift)| (cell.load(Ordering::Acquire) >> shift) as u8)
     }
 

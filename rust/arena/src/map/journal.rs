@@ -192,6 +192,7 @@ impl Turn<'_> {
     #[cold]
     fn recover(&self) {
         failpoint::hit("recover.begun");
+        // SYNC(journal): pairs with write(); taking the lock acquired all that the dead writer released.
         let journal = &self.stripe.journal;
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         if let Some(change) = self.noted_change() {

@@ -161,6 +161,7 @@ impl<'a> Home<'a> {
             }
         }
         let (slot, seen) = best?;
+        // SYNC(settle): the claim, before the fence in settle().
         if !self.change(slot, seen, (self.hash, now.floor | CLAIM)) {
             return None;
         }
