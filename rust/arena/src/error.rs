@@ -60,6 +60,19 @@ impl Error {
     }
 }
 
+/// A name as messages show it: readable, and never so long that the rest of the message is lost.
+pub(crate) fn shown(name: &[u8]) -> String {
+    const MOST: usize = 60;
+    let text = String::from_utf8_lossy(name);
+    let mut characters = text.chars();
+    let start: String = characters.by_ref().take(MOST).flat_map(char::escape_debug).collect();
+    if characters.next().is_some() {
+        format!("'{start}...'")
+    } else {
+        format!("'{start}'")
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -5,7 +5,7 @@
 //! no lock.
 
 use crate::arena::Arena;
-use crate::error::{Error, Result};
+use crate::error::{shown, Error, Result};
 use crate::failpoint;
 use crate::layout::{self, kind, RegistryEntry, LINE, MAX_ARENA_SIZE, MAX_REGION_NAME};
 use crate::map::Shape as MapShape;
@@ -130,8 +130,8 @@ impl Arena {
     pub(crate) fn carve(&self, name: &[u8], plan: &Plan, shape: impl FnOnce(&Region) -> Result<()>) -> Result<Region> {
         let packed_name = packed(name).ok_or_else(|| {
             Error::Invalid(format!(
-                "a region's name has 1 to {MAX_REGION_NAME} bytes, and '{}' has {}",
-                String::from_utf8_lossy(name),
+                "a region's name has 1 to {MAX_REGION_NAME} bytes, and {} has {}",
+                shown(name),
                 name.len()
             ))
         })?;
@@ -225,20 +225,19 @@ impl Arena {
     }
 
     fn bytes_of(&self, name: &[u8], offset: u64, count: usize) -> Result<&[AtomicU8]> {
-        let shown = || String::from_utf8_lossy(name);
-        let region =
-            self.find_region(name).ok_or_else(|| Error::Invalid(format!("there is no region '{}'", shown())))?;
+        let shown = || shown(name);
+        let region = self.find_region(name).ok_or_else(|| Error::Invalid(format!("there is no region {}", shown())))?;
         let inside = offset.checked_add(count as u64).is_some_and(|end| end <= region.length);
         if !inside {
             return Err(Error::Invalid(format!(
-                "{count} bytes at {offset} do not lie inside region '{}' of {} bytes",
+                "{count} bytes at {offset} do not lie inside region {} of {} bytes",
                 shown(),
                 region.length
             )));
         }
         self.mapping()
             .view(region.offset + offset, count as u64)
-            .ok_or_else(|| Error::Corrupt(format!("region '{}' is damaged", shown())))
+            .ok_or_else(|| Error::Corrupt(format!("region {} is damaged", shown())))
     }
 }
 

@@ -6,7 +6,7 @@
 //! creator if it died.
 
 use super::{reserve, Mapping};
-use crate::error::{Error, Result};
+use crate::error::{shown, Error, Result};
 use crate::layout::MAX_ARENA_NAME;
 use std::ffi::{CString, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -43,15 +43,15 @@ impl NamedPath {
     }
 
     fn in_directory(directory: PathBuf, name: &[u8]) -> Result<NamedPath> {
-        let shown = String::from_utf8_lossy(name);
+        let shown = shown(name);
         if name.is_empty() || name.len() > MAX_ARENA_NAME {
             return Err(Error::Invalid(format!(
-                "an arena's name has 1 to {MAX_ARENA_NAME} bytes, and '{shown}' has {}",
+                "an arena's name has 1 to {MAX_ARENA_NAME} bytes, and {shown} has {}",
                 name.len()
             )));
         }
         if name.contains(&b'/') || name.contains(&0) {
-            return Err(Error::Invalid(format!("an arena's name has no '/' and no NUL, unlike '{shown}'")));
+            return Err(Error::Invalid(format!("an arena's name has no '/' and no NUL, unlike {shown}")));
         }
         // SAFETY: geteuid cannot fail and touches no memory.
         let user = unsafe { libc::geteuid() };
