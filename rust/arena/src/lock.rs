@@ -14,6 +14,12 @@
 //!
 //! A thread has one `pending` field: a lock taken while another is held (a signal handler) puts the outer one
 //! back when it is let go. The same lock taken twice by one thread is an error.
+//!
+//! Thread ids name one thread within a pid namespace only. The kernel compares the word with the dying thread's id
+//! in its own namespace, which is right for a holder from anywhere; but a waiter must not be taken for a holder of
+//! the same number in another namespace. Where processes of several namespaces share an arena, `pending` therefore
+//! names the word only around a compare-and-swap on a word that was seen free, and waiters sleep in short turns,
+//! since the kernel cannot pass on a wake-up that a dying waiter took along.
 
 use crate::clock;
 use crate::error::{Error, Result};
@@ -80,22 +86,23 @@ pub(crate) struct Guard<'a> {
 pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard<'a>> {
     let thread = process::thread();
     court.admit(&thread);
-    let outer_pending = announce(word, &thread);
-    failpoint::hit("lock.pending");
-    // SYNC(lock): pairs with the release in Guard::drop; shows us all that the last holder wrote.
-    match word.compare_exchange(0, thread.id, Ordering::Acquire, Ordering::Relaxed) {
-        Ok(_) => {
-            failpoint::hit("lock.held");
-            Ok(Guard { word, thread, outer_pending, owner_died: false })
-        }
-        Err(_) => match wait(word, &thread, court) {
-            Ok(owner_died) => Ok(Guard { word, thread, outer_pending, owner_died }),
-            Err(error) => {
-                retract(&thread, outer_pending);
-                Err(error)
-            }
-        },
+    let outer_pending = pending(&thread);
+    if outer_pending != 0 && outer_pending == entry(word, &thread) {
+        return Err(Error::Reentered);
     }
+    let mut guard = Guard { word, thread, outer_pending, owner_died: false };
+    if !guard.try_take(0, 0) {
+        match wait(&mut guard, court) {
+            Ok(owner_died) => guard.owner_died = owner_died,
+            Err(error) => {
+                retract(&guard.thread, outer_pending);
+                std::mem::forget(guard);
+                return Err(error);
+            }
+        }
+    }
+    failpoint::hit("lock.held");
+    Ok(guard)
 }
 
 /// Takes the lock if that needs no waiting.
@@ -103,16 +110,35 @@ pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard
 pub(crate) fn try_acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<Guard<'a>> {
     let thread = process::thread();
     court.admit(&thread);
-    let outer_pending = announce(word, &thread);
     let seen = word.load(Ordering::Relaxed);
-    // SYNC(lock): as in acquire. A dead holder's word is taken with its mark, for the caller to repair.
-    if seen & OWNER == 0
-        && word.compare_exchange(seen, thread.id | (seen & WAITERS), Ordering::Acquire, Ordering::Relaxed).is_ok()
-    {
-        return Some(Guard { word, thread, outer_pending, owner_died: seen & OWNER_DIED != 0 });
+    let mut guard = Guard { word, thread, outer_pending: pending(&thread), owner_died: seen & OWNER_DIED != 0 };
+    // A dead holder's word is taken with its mark, for the caller to repair.
+    if seen & OWNER == 0 && guard.try_take(seen, 0) {
+        return Some(guard);
     }
-    retract(&thread, outer_pending);
+    guard.owner_died = false;
+    std::mem::forget(guard);
     None
+}
+
+impl Guard<'_> {
+    /// One attempt on a word that is free, with or without marks; `waiters` is a mark to add. On failure the kernel
+    /// is left with what it was told before.
+    #[inline]
+    fn try_take(&mut self, free: u32, waiters: u32) -> bool {
+        if self.word.load(Ordering::Relaxed) != free {
+            return false;
+        }
+        announce(self.word, &self.thread);
+        failpoint::hit("lock.pending");
+        let taken = self.thread.id | (free & WAITERS) | waiters;
+        // SYNC(lock): pairs with the release in drop(); shows us all that the last holder wrote.
+        if self.word.compare_exchange(free, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return true;
+        }
+        retract(&self.thread, self.outer_pending);
+        false
+    }
 }
 
 /// Whether the last holder died inside, and nobody has repaired it yet.
@@ -120,16 +146,27 @@ pub(crate) fn holder_died(word: &AtomicU32) -> bool {
     word.load(Ordering::Relaxed) & OWNER_DIED != 0
 }
 
-/// Tells the kernel which word it must look at if this thread dies. Returns what it was told before.
+/// What the thread's robust list names now: 0, or a lock it holds.
 #[inline]
-fn announce(word: &AtomicU32, thread: &Thread) -> usize {
-    let Some((head, offset)) = thread.robust_list() else { return 0 };
-    let outer = head.pending.load(Ordering::Relaxed);
-    let entry = (word as *const AtomicU32 as usize).wrapping_sub(offset as usize);
-    // SYNC(pending): read by the kernel at this thread's death; Release keeps it in program order before the
-    // compare-and-swap that follows, whose own ordering keeps it from moving up.
-    head.pending.store(entry, Ordering::Release);
-    outer
+fn pending(thread: &Thread) -> usize {
+    thread.robust_list().map_or(0, |(head, _)| head.pending.load(Ordering::Relaxed))
+}
+
+/// A word as the robust list names it.
+#[inline]
+fn entry(word: &AtomicU32, thread: &Thread) -> usize {
+    let offset = thread.robust_list().map_or(0, |(_, offset)| offset);
+    (word as *const AtomicU32 as usize).wrapping_sub(offset as usize)
+}
+
+/// Tells the kernel which word it must look at if this thread dies.
+#[inline]
+fn announce(word: &AtomicU32, thread: &Thread) {
+    if let Some((head, _)) = thread.robust_list() {
+        // SYNC(pending): read by the kernel at this thread's death; Release keeps it in program order before the
+        // compare-and-swap that follows, whose own ordering keeps it from moving up.
+        head.pending.store(entry(word, thread), Ordering::Release);
+    }
 }
 
 #[inline]
@@ -142,9 +179,12 @@ fn retract(thread: &Thread, outer: usize) {
 
 /// The slow path: true when the last holder died inside.
 #[cold]
-fn wait(word: &AtomicU32, thread: &Thread, court: Court<'_>) -> Result<bool> {
+fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
     const SPINS: u32 = 100;
+    const SHORT_TURN_NS: u64 = 10_000_000;
+    let word = guard.word;
     let patience_ns = PATIENCE.load(Ordering::Relaxed).saturating_mul(1_000_000);
+    let mixed = court.mixed_namespaces.load(Ordering::Relaxed) != 0;
     let mut started = None;
     let mut slept = 0;
     let mut spins = 0;
@@ -152,15 +192,12 @@ fn wait(word: &AtomicU32, thread: &Thread, court: Court<'_>) -> Result<bool> {
         let seen = word.load(Ordering::Relaxed);
         if seen & OWNER == 0 {
             // Having slept, we cannot know that nobody else does.
-            let taken = thread.id | (seen & WAITERS) | slept;
-            // SYNC(lock): as in acquire.
-            if word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                failpoint::hit("lock.held");
+            if guard.try_take(seen, slept) {
                 return Ok(seen & OWNER_DIED != 0);
             }
             continue;
         }
-        if seen & OWNER == thread.id {
+        if seen & OWNER == guard.thread.id && !mixed {
             return Err(Error::Reentered);
         }
         if spins < SPINS {
@@ -171,7 +208,7 @@ fn wait(word: &AtomicU32, thread: &Thread, court: Court<'_>) -> Result<bool> {
         let now = clock::unfrozen_monotonic_ns();
         let waited = now - *started.get_or_insert(now);
         if waited >= patience_ns {
-            return overdue(word, seen, thread, court, waited / 1_000_000);
+            return overdue(guard, seen, mixed, court, waited / 1_000_000);
         }
         if seen & WAITERS == 0
             && word.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed).is_err()
@@ -179,22 +216,30 @@ fn wait(word: &AtomicU32, thread: &Thread, court: Court<'_>) -> Result<bool> {
             continue;
         }
         slept = WAITERS;
-        sleep(word, seen | WAITERS, patience_ns - waited);
+        let left = patience_ns - waited;
+        if mixed {
+            sleep(word, seen | WAITERS, left.min(SHORT_TURN_NS));
+        } else {
+            // Named while we sleep: if we die of the signal that should have woken us, the kernel wakes another.
+            announce(word, &guard.thread);
+            sleep(word, seen | WAITERS, left);
+            retract(&guard.thread, guard.outer_pending);
+        }
     }
 }
 
 /// The bound has passed. A holder that lives is never robbed; a word that names nobody, and that the kernel did
 /// not mark, was scribbled on, and is broken.
-fn overdue(word: &AtomicU32, seen: u32, thread: &Thread, court: Court<'_>, waited_ms: u64) -> Result<bool> {
+fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, waited_ms: u64) -> Result<bool> {
     let holder = seen & OWNER;
-    let one_namespace = court.mixed_namespaces.load(Ordering::Relaxed) == 0;
-    if one_namespace
-        && process::is_gone(holder)
-        // SYNC(lock): as in acquire.
-        && word.compare_exchange(seen, thread.id | WAITERS, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    {
-        court.broken.fetch_add(1, Ordering::Relaxed);
-        return Ok(true);
+    if !mixed && process::is_gone(holder) {
+        announce(guard.word, &guard.thread);
+        let taken = guard.thread.id | WAITERS;
+        // SYNC(lock): as in try_take().
+        if guard.word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            court.broken.fetch_add(1, Ordering::Relaxed);
+            return Ok(true);
+        }
     }
     Err(Error::Busy { holder, waited_ms })
 }
@@ -307,8 +352,7 @@ mod tests {
         assert!(matches!(acquire(word, court()), Err(Error::Reentered)));
         assert!(try_acquire(word, court()).is_none());
         assert_eq!(word.load(Ordering::Relaxed), held.thread.id);
-        let pending = held.thread.robust_list().unwrap().0.pending.load(Ordering::Relaxed);
-        assert_ne!(pending, held.outer_pending, "the kernel still knows of the first");
+        assert_ne!(pending(&held.thread), held.outer_pending, "the kernel still knows of the first");
     }
 
     #[test]

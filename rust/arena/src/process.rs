@@ -45,37 +45,38 @@ struct Wiped {
 }
 
 fn wiped() -> &'static Wiped {
-    static PAGE: OnceLock<usize> = OnceLock::new();
-    let page = *PAGE.get_or_init(|| {
-        let length = 4096;
-        // SAFETY: a new private mapping at an address the kernel picks; it is never unmapped.
-        let page = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        assert!(page != libc::MAP_FAILED, "no memory for one page");
-        // SAFETY: the page is ours, and nothing else uses it.
-        let wipes = unsafe { libc::madvise(page, length, libc::MADV_WIPEONFORK) == 0 };
-        if !wipes {
-            // Kernels before 4.14: a fork that goes through libc runs this in the child.
-            extern "C" fn wipe() {
-                let page = wiped();
-                page.life.store(0, Ordering::Relaxed);
-                page.line.store(0, Ordering::Relaxed);
-            }
-            // SAFETY: the handler is a plain function that only stores two integers.
-            unsafe { libc::pthread_atfork(None, None, Some(wipe)) };
+    static PAGE: OnceLock<&'static Wiped> = OnceLock::new();
+    PAGE.get_or_init(map_wiped)
+}
+
+#[cfg(not(miri))]
+fn map_wiped() -> &'static Wiped {
+    const LENGTH: usize = 4096;
+    // SAFETY: a new private mapping at an address the kernel picks; it is never unmapped.
+    let page = unsafe {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        libc::mmap(std::ptr::null_mut(), LENGTH, access, kind, -1, 0)
+    };
+    assert!(page != libc::MAP_FAILED, "no memory for one page");
+    // SAFETY: the page is ours, and nothing else uses it.
+    let wipes = unsafe { libc::madvise(page, LENGTH, libc::MADV_WIPEONFORK) == 0 };
+    if !wipes {
+        // Kernels before 4.14: a fork that goes through libc runs this in the child.
+        extern "C" fn wipe() {
+            let page = wiped();
+            page.life.store(0, Ordering::Relaxed);
+            page.line.store(0, Ordering::Relaxed);
         }
-        page as usize
-    });
+        // SAFETY: the handler is a plain function that only stores two integers.
+        unsafe { libc::pthread_atfork(None, None, Some(wipe)) };
+    }
     // SAFETY: the page is mapped for the life of the process, zeroed, aligned, and only touched through atomics.
-    unsafe { &*(page as *const Wiped) }
+    unsafe { &*page.cast::<Wiped>() }
+}
+
+#[cfg(miri)]
+fn map_wiped() -> &'static Wiped {
+    Box::leak(Box::new(Wiped { life: AtomicU64::new(0), line: AtomicU32::new(0) }))
 }
 
 thread_local! {

@@ -225,7 +225,7 @@ fn a_death_in_a_check_has_spent_or_has_not() {
             if known {
                 assert!(limiter.allow(b"key", 1.0));
             }
-            let dead = dies_at(point, || drop(limiter.allow(b"key", 1.0)));
+            let dead = dies_at(point, || assert!(limiter.allow(b"key", 1.0)));
             let left = (0..20).filter(|_| limiter.allow(b"key", 1.0)).count();
             let before = 10 - usize::from(known);
             assert!(left == before || left == before - 1, "{point}: {left} left of {before}");

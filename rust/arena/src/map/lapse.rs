@@ -85,6 +85,7 @@ impl Map {
         let words = self.layout.groups * LANES as u64;
         let start = header.sweep.load(Ordering::Relaxed) % words;
         let mut earliest = NEVER;
+        let mut held_up = None;
         for step in 0..words {
             let at = (start + step) % words;
             let position = Position { group: at / LANES as u64, lane: (at % LANES as u64) as usize };
@@ -97,10 +98,22 @@ impl Map {
             let Some(deadline) = self.buffers.get(word.buffer()).map(|buffer| buffer.deadline()) else { continue };
             if deadline > now {
                 earliest = earliest.min(deadline);
-            } else if self.turn(self.stripe_at(position, word))?.collect(position, word) {
+                continue;
+            }
+            // A writer of another stripe is not waited for while there is a choice.
+            let Some(turn) = self.try_turn(self.stripe_at(position, word)) else {
+                held_up = held_up.or(Some((position, word)));
+                continue;
+            };
+            if turn.collect(position, word) {
                 header.sweep.store(at, Ordering::Relaxed);
                 return Ok(true);
             }
+        }
+        if let Some((position, word)) = held_up {
+            // Collected by us or by the one we waited for: either way there is reason to look again.
+            self.turn(self.stripe_at(position, word))?.collect(position, word);
+            return Ok(true);
         }
         // SYNC(lapse): fails if a store noted a deadline since the search began.
         let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
