@@ -1,0 +1,54 @@
+#!/usr/bin/env perl
+# One rate limit for a whole pool of workers, under Mojolicious.
+#
+#   hypnotoad eg/mojo.pl                    starts it, and again: a hot deploy
+#   perl eg/mojo.pl daemon                  one process, for trying it
+#
+# The arena has a name, so the processes of a hot deploy find the counts where the old ones left them. It stays until
+# the machine restarts or somebody says:
+#
+#   perl -MShared::Arena -e 'Shared::Arena->destroy("eg-mojo")'
+
+use Mojolicious::Lite -signatures;
+use POSIX qw(ceil);
+use Shared::Arena;
+
+my $limit  = $ENV{LIMIT}  || 100;     # requests ...
+my $window = $ENV{WINDOW} || 60;      # ... in so many seconds, for each address
+
+app->config(hypnotoad => {
+    listen  => [$ENV{LISTEN} || 'http://127.0.0.1:8080'],
+    workers => $ENV{WORKERS} || 4,
+    ($ENV{PIDFILE} ? (pid_file => $ENV{PIDFILE}) : ()),
+});
+
+my $arena  = Shared::Arena->create(name => $ENV{ARENA} || 'eg-mojo', size => 1024 * 1024);
+my $rate   = $arena->rate('api', limit => $limit, window => $window);
+my $served = $arena->map('served', slots => 256, slot_size => 64);
+
+get '/' => sub ($c) {
+    # A server replaces its workers now and then; the counts of one long gone leave the map after a day.
+    $served->incr("worker:$$", 1, ttl => 86_400);
+
+    my $client  = $c->tx->remote_address;
+    my $allowed = $rate->allow($client);
+    my $left    = $rate->remaining($client);
+    my $headers = $c->res->headers;
+    $headers->header('RateLimit-Limit'     => $limit);
+    $headers->header('RateLimit-Remaining' => int $left);
+    $headers->header('RateLimit-Reset'     => ceil(($limit - $left) * $window / $limit));
+    return $c->render(text => "Hello from worker $$\n") if $allowed;
+
+    my $wait = ceil($rate->retry_after($client)) || 1;
+    $headers->header('Retry-After' => $wait);
+    $c->render(status => 429, text => "Too many requests; the next one is allowed in $wait s\n");
+};
+
+# What the workers did so far, from any one of them.
+get '/stats' => sub ($c) {
+    my %worker = map { /^worker:(.*)/ ? ($1 => $served->counter($_)) : () } $served->keys;
+    my %rate   = $rate->stats;
+    $c->render(json => {workers => \%worker, allowed => $rate{allowed}, denied => $rate{denied}});
+};
+
+app->start;

@@ -1,0 +1,345 @@
+package Shared::Arena;
+
+use 5.016;
+use strict;
+use warnings;
+
+our $VERSION = '0.900';
+
+require XSLoader;
+XSLoader::load('Shared::Arena', $VERSION);
+
+require Shared::Arena::Map;
+require Shared::Arena::Rate;
+
+# A new thread gets no live copy: the native handle has one owner.
+sub CLONE_SKIP { 1 }
+
+1;
+
+__END__
+
+=head1 NAME
+
+Shared::Arena - Maps and rate limiters in memory that processes share
+
+=head1 SYNOPSIS
+
+=for example run
+
+  use strict;
+  use warnings;
+  use Shared::Arena;
+
+  my $arena = Shared::Arena->create(size => 4 * 1024 * 1024);
+  my $map   = $arena->map('sessions', slots => 4096, slot_size => 512);
+  my $rate  = $arena->rate('login', limit => 5, window => 300);
+
+  for my $n (1 .. 4) {
+    defined(my $pid = fork) or die "fork: $!";
+    next if $pid;
+    $map->store("worker:$n" => "pid $$");
+    $map->incr('requests');
+    $map->incr('admitted') if $rate->allow('192.0.2.7', 2);
+    exit 0;
+  }
+  1 while wait() != -1;
+
+  print $map->fetch('requests'),         "\n";    # prints 4
+  print $map->fetch('admitted'),         "\n";    # prints 2
+  print int $rate->remaining('192.0.2.7'), "\n";  # prints 1
+
+=head1 DESCRIPTION
+
+An arena is one block of memory, of a size fixed at its creation, that any number of processes map at the same time.
+It is divided into named regions. A region holds a map (L<Shared::Arena::Map>: keys, values and counters), a limiter
+(L<Shared::Arena::Rate>: a token bucket per key), or raw bytes (L</"region">).
+
+There is no server process and no file to lock. What one process writes, the others read at once from the same memory.
+A process may be killed at any moment without leaving a lock held or an entry half written.
+
+L<Shared::Arena::Guide> says which structure suits which job, how to use them under Starman, hypnotoad and a plain
+C<fork>, and how to size them. L<Shared::Arena::Format> describes the shared bytes.
+
+Nothing is exported. Methods croak, at the caller's line, on an unknown option, an odd option list, or an argument
+outside its range; a call that croaks has created and changed nothing.
+
+=head1 CONSTRUCTORS
+
+=head2 create
+
+  my $arena = Shared::Arena->create;                              # anonymous, 1 MiB
+  my $arena = Shared::Arena->create(size => 64 * 1024 * 1024);
+  my $arena = Shared::Arena->create(size => 8 * 1024 * 1024, name => 'shop', regions => 16);
+
+Makes an arena and returns it. All its memory is reserved in this call, so a lack of space is an error here and never a
+signal later. The options are:
+
+=over 4
+
+=item *
+
+B<size>: The bytes that L</"region">, L</"map"> and L</"rate"> may hand out, from 1 to 2**46; 1 MiB if not given.
+Bookkeeping comes on top of this and is never taken out of it. See L</"WHAT A REGION COSTS">.
+
+=item *
+
+B<name>: Without a name the memory has no path and belongs to this process and the children it forks. With one, other
+processes of the same user can L</"attach"> to it, and it stays until L</"destroy"> or the next boot. A name is 1 to 200
+bytes with neither C</> nor NUL in it. Each user has names of their own.
+
+=item *
+
+B<regions>: The most regions the arena can hold, from 1 to 65536; 64 if not given.
+
+=back
+
+If an arena of that name exists, C<create> attaches to it; C<size> and C<regions> are then those it was made with. When
+several processes create one name at the same time, L</"created"> is true in exactly one of them, and none of them can
+see the arena before it is complete.
+
+Croaks with the reason when there is no space or no permission, or when something of that name exists that this
+version cannot use.
+
+=head2 attach
+
+  my $arena = Shared::Arena->attach('shop');
+  die 'the shop is not open' unless $arena;
+
+Attaches to the arena of that name and returns it, or C<undef> if there is none. Never creates one. Croaks with the
+reason if the name exists but cannot be used: the file belongs to another user, others may write to it, it is not an
+arena, it was cut short, its layout is of another version, or it was made before the machine last started.
+
+=head2 destroy
+
+  my $was_there = Shared::Arena->destroy('shop');
+
+Removes the name. Returns true if it was there. Processes that have the arena mapped keep it, with everything in it,
+until they end; a new L</"create"> of the name makes a new, empty arena.
+
+=head1 METHODS
+
+=head2 map
+
+  my $map = $arena->map('sessions');
+  my $map = $arena->map('sessions', slots => 4096, slot_size => 512);
+
+Returns the L<Shared::Arena::Map> of that name. The first process to ask makes it; the others, in any order or at the
+same moment, get the same one.
+
+=over 4
+
+=item *
+
+B<slots>: How many keys it holds, from 1 to 2**31; 1024 if not given.
+
+=item *
+
+B<slot_size>: Bytes set aside for each of them, from 33 to 2**30; 256 if not given. A key and its value together may
+take C<slot_size - 32> bytes.
+
+=item *
+
+B<serialise>: For values that are Perl structures. Not available in this version: a true value croaks.
+
+=back
+
+Croaks if the name is empty or longer than 31 bytes, if the map does not fit into what is left of the arena, and if the
+name was carved with other options or as something else. The last message contains C<is already carved with a different
+type or size> and gives what was asked for and what is there. An option left out stands for its default, not for
+whatever is there.
+
+=head2 rate
+
+  my $rate = $arena->rate('api');
+  my $rate = $arena->rate('api', limit => 1000, window => 60, slots => 65536);
+
+Returns the L<Shared::Arena::Rate> of that name, made or found as by L</"map">, with the same errors.
+
+=over 4
+
+=item *
+
+B<limit>: How many requests a key may make at once, a positive number from 1e-9 to 1e9; 100 if not given.
+
+=item *
+
+B<window>: Seconds in which a spent bucket refills, from 1e-9 to 315576000 (ten years); 60 if not given.
+
+=item *
+
+B<slots>: How many keys it tracks at once, from 1 to 2**31, rounded up to a power of two and to at least 64; 4096 if not
+given.
+
+=back
+
+=head2 region
+
+  my ($offset, $length) = $arena->region('scratch', size => 4096);  # carve or find
+  my ($offset, $length) = $arena->region('scratch');                # find only
+
+Carves a region of raw bytes, or finds the one carved before. C<$offset> counts from L</"base"> and is a multiple of
+64; C<$length> is exactly the size asked for. New regions are filled with zeros. A region is never given back.
+
+Returns an empty list if there is no such region and no C<size>, if the name is empty or longer than 31 bytes, or if the
+arena has no room or no entry left; a refused request uses up nothing. Croaks if the name is already carved with another
+size, or as a map or limiter while C<size> is given. Without C<size> it also finds the regions of maps and limiters.
+
+=head2 regions
+
+  my @names = $arena->regions;
+
+The names of all regions, maps and limiters included, in the order they were carved. In scalar context, how many there
+are.
+
+=head2 poke
+
+  $arena->poke('scratch', 128, "\x01\x02\x03");
+
+Copies the bytes into the region, starting at that offset within it, and returns true. Croaks if there is no such
+region or the bytes would not lie wholly inside it. There is no lock: a reader may see part of what is being written.
+Bytes written into the region of a map or limiter damage it.
+
+=head2 peek
+
+  my $bytes = $arena->peek('scratch', 128, 3);  # "\x01\x02\x03"
+
+Copies that many bytes out of the region. Croaks as L</"poke"> does.
+
+=head2 size
+
+  my $bytes = $arena->size;
+
+What may be carved altogether, as given to L</"create"> by whoever made the arena.
+
+=head2 created
+
+  if ($arena->created) { ... }
+
+Whether this object made the arena (true) or attached to it (false).
+
+=head2 name
+
+  my $name = $arena->name;  # "shop"
+
+The name of the arena, or C<undef> for an anonymous one.
+
+=head2 base
+
+  my $address = $arena->base;
+
+Where this process has the arena mapped, as a number, for code that reads it natively. It differs from process to
+process, except that forked children share their parent's.
+
+=head2 refused
+
+  my $n = $arena->refused;  # 0
+
+How many entries of the table of regions this process refused because they point outside the arena. Anything but zero
+means that the shared bytes were overwritten by something that is not this module.
+
+=head2 have_atomics
+
+  my $yes = Shared::Arena->have_atomics;
+  my $yes = Shared::Arena::have_atomics();
+
+Whether this build has the atomic instructions that maps and limiters need. Always true: a machine without them cannot
+build the distribution. Also callable on an object.
+
+=head1 WHAT A REGION COSTS
+
+Of C<size>, each kind of region takes no more than this, rounded up to a multiple of 16:
+
+  raw bytes    size
+  map          slots * slot_size + 200
+  limiter      slots * 16 + 150      (slots rounded up as described above)
+
+An arena whose C<size> is the sum of these holds those regions, whatever their mix, up to its C<regions>. What the
+structures need beyond that (index, spare buffers, locks, alignment) is added by L</"create">, for the worst mix there
+could be: the memory reserved is a little more than twice C<size>, and at most 17,280 bytes for each of C<regions>.
+
+=head1 PROCESSES AND FORKING
+
+Every object made before a C<fork> works in the parent and in the child, and goes on working in one when the other
+has dropped it or ended. A map or limiter keeps the memory mapped by itself, so the arena object need not be kept.
+
+A process that calls C<exec> loses the mapping; no descriptor is passed on. The new program can L</"attach"> to a named
+arena.
+
+An anonymous arena goes away with the last process that has it mapped. A named one stays when all its processes have
+ended, until L</"destroy"> or the next boot.
+
+=head1 CRASHES
+
+A process may end at any point, by C<SIGKILL> too. Every key then has its old value or its new one, no lock stays held,
+no slot is lost and no counter is off by the dead process's doing: the kernel marks a lock whose holder died, and the
+next process that takes it finishes or undoes what was in progress. Readers take no lock and do not notice.
+
+A process that was only stopped (C<SIGSTOP>, a debugger) while writing delays no reader, and no writer but those whose
+keys share its lock. Such a writer waits at most five seconds, then croaks naming the thread that holds the lock.
+
+=head1 THREADS
+
+Objects are not cloned into a new ithread: there the variables hold no object, while those of the creating thread stay
+valid. A thread may create and attach arenas itself, and share named ones with other threads and processes.
+
+=head1 LIMITS
+
+=over 4
+
+=item *
+
+64-bit Linux, perl 5.16 or later.
+
+=item *
+
+An arena, a map and a limiter have a fixed size. Nothing grows and nothing moves.
+
+=item *
+
+Regions are not given back one by one. To change the shape of a map, use another name for it or a new arena.
+
+=item *
+
+Names of regions are 1 to 31 bytes, names of arenas 1 to 200.
+
+=item *
+
+Maps use the system's wall clock for deadlines, so setting the clock moves them. Limiters use the monotonic clock,
+which nobody can set.
+
+=back
+
+=head1 SECURITY
+
+A named arena is a file of mode 0600, whatever the umask, with the effective user id in its name. C<create> and
+C<attach> refuse one that another user owns or that group or others may write to, and follow no symbolic link.
+
+Processes that share an arena trust each other with its contents: any of them can overwrite anything in it. Offsets and
+lengths found there are checked before they are used, so overwritten bytes lead to wrong answers or errors, not to an
+access outside the arena, an endless loop or a crash. The one thing this cannot guard against is another process of the
+same user that shortens the file of a named arena while it is mapped: the kernel then sends C<SIGBUS> to whoever touches
+the missing part. An anonymous arena cannot be shortened.
+
+The hash seeds are random numbers drawn for each arena, so that a client who chooses keys cannot make them collide.
+
+=head1 ENVIRONMENT
+
+=head2 SHARED_ARENA_DIR
+
+The directory for named arenas, F</dev/shm> if not set or empty. The file of an arena is called
+F<shared-arena.UID.NAME>. The directory should be on a tmpfs: on a disk the kernel writes the contents out from time to
+time, and an arena from before the last boot is still there, and refused until L</"destroy"> removes it.
+
+=head1 SEE ALSO
+
+L<Shared::Arena::Map>, L<Shared::Arena::Rate>, L<Shared::Arena::Guide>, L<Shared::Arena::Format>.
+
+=head1 COPYRIGHT AND LICENSE
+
+Copyright (C) 2026, the Shared-Arena authors.
+
+This program is free software, you can redistribute it and/or modify it under the terms of the Artistic License version
+2.0.
+
+=cut

@@ -1,0 +1,263 @@
+package Shared::Arena::Map;
+
+use 5.016;
+use strict;
+use warnings;
+
+our $VERSION = '0.900';
+
+require Shared::Arena;
+
+# A new thread gets no live copy: the native handle has one owner.
+sub CLONE_SKIP { 1 }
+
+1;
+
+__END__
+
+=head1 NAME
+
+Shared::Arena::Map - Keys, values and counters that processes share
+
+=head1 SYNOPSIS
+
+=for example run
+
+  use strict;
+  use warnings;
+  use Shared::Arena;
+
+  my $arena = Shared::Arena->create(size => 2 * 1024 * 1024);
+  my $map   = $arena->map('pages', slots => 1024, slot_size => 1024);
+
+  defined(my $pid = fork) or die "fork: $!";
+  if (!$pid) {
+    $map->store('/about' => '<h1>About us</h1>', ttl => 300);
+    $map->incr('misses');
+    exit 0;
+  }
+  waitpid $pid, 0;
+
+  my ($page) = $map->fetch('/about');
+  print "$page\n";                        # prints <h1>About us</h1>
+  print $map->counter('misses'), "\n";    # prints 1
+  print $map->delete('/about'), "\n";     # prints 1
+  print scalar($map->keys), "\n";         # prints 1
+
+=head1 DESCRIPTION
+
+A table of fixed size in a L<Shared::Arena>, read and written by any number of processes. Get one from
+L<Shared::Arena/"map">.
+
+Keys and values are bytes and may hold any of them, NUL included. A key has at least one byte; a value may be empty or
+C<undef>. Strings that are C<eq> are one key, and one value, whatever their internal UTF-8 flag; a string with a
+character above 255 is kept as its UTF-8 bytes, and comes back as those. C<undef> as a key is the empty key, with perl's
+warning about uninitialized values. A reference is turned into a string like any other scalar.
+
+=head2 What is guaranteed
+
+A map of N slots takes N live keys, whatever they are. A key that is already there can always be overwritten, in a full
+map too. A store that finds no free slot takes that of a lapsed entry before it refuses.
+
+L</"fetch"> returns a value as one L</"store"> wrote it, whole, also while other processes overwrite or delete it, and
+also when one of them is killed while doing so. Increments are never lost.
+
+Deleting costs nothing later. Searches neither end at nor walk over what deletion leaves behind, so a map through which
+millions of keys have passed answers like a new one with as many live keys.
+
+=head2 How it works
+
+Looking up a key is a seeded hash, a look at one or a few cache lines of the index, and a comparison with the key. A
+reader takes no lock: it copies the value and then checks that the entry is still the one it started from; if not, it
+looks again. After a bounded number of rounds it gives up, which counts in C<busy> and looks like a miss to the caller.
+
+A writer takes one of up to 64 locks, chosen by the key, fills a buffer that nobody else can see and makes it visible
+with a single change of one index word. Adding to an existing counter takes no lock. L<Shared::Arena::Format> has the
+details.
+
+=head1 METHODS
+
+=head2 store
+
+  my $rc = $map->store('greeting', 'hello');                 # 1
+  my $rc = $map->store('greeting', 'hello', ttl => 1.5);     # 1, for a second and a half
+  my $rc = $map->store('greeting', 'hello', ttl_ms => 250);  # 1, for a quarter of a second
+
+Sets a key. The result is C<1> when it is stored, C<0> when the map is full (counted in C<full>), and C<-1> when the key
+is empty or key and value together are longer than L</"max_pair">. With C<0> and C<-1> nothing has changed.
+
+C<ttl> gives the entry a deadline, in seconds, and C<ttl_ms> in milliseconds. It is rounded to the nearest millisecond,
+and to at least one. From that moment the key is absent in every process. Without either, or with C<undef> or C<0>, the
+entry has no deadline, and one it had before is removed. A time too long to represent never comes. Croaks if the time is
+negative or no number, or if both are given.
+
+=head2 fetch
+
+  my ($value) = $map->fetch('greeting');  # "hello"
+  my @none    = $map->fetch('nothing');   # ()
+
+The value, or an empty list (C<undef> in scalar context) if the key is absent. A stored C<undef> comes back as one
+element, C<undef>. For a counter, its number.
+
+=head2 exists
+
+  if ($map->exists('greeting')) { ... }
+
+Whether the key is there.
+
+=head2 delete
+
+  my $was_there = $map->delete('greeting');  # 1
+
+Removes the key. C<1> if it was there, C<0> if it was absent or had lapsed.
+
+=head2 incr
+
+  my $n = $map->incr('hits');                      # 1
+  my $n = $map->incr('hits', 10);                  # 11
+  my $n = $map->incr('hits:192.0.2.7', 1, ttl => 60);  # 1, and 1 again when 60 seconds have passed
+
+Adds an integer, 1 if not given, to a counter and returns the new value. An absent key is created with that integer as
+its value. The range is that of a signed 64-bit integer.
+
+C<ttl> or C<ttl_ms> applies when the call creates the counter or starts a lapsed one again. Later calls do not move the
+deadline, so that one call counts in fixed windows.
+
+C<undef>, with nothing changed, if the key holds something that is not a counter, if it is absent and the map is full,
+or if it is empty or longer than L</"max_pair">. Croaks with C<counter overflow> if the sum is out of range, and on an
+addend that is not an integer in that range.
+
+A stored value of exactly eight bytes counts as a counter if, read as a native signed 64-bit integer, it lies strictly
+between -2**53 and 2**53; eight printable characters never do. L</"fetch"> returns such a value as the bytes that
+were stored until the first C<incr>, and as a number from then on.
+
+=head2 counter
+
+  my $n = $map->counter('hits');  # 11
+
+The number of a counter, without changing it; C<undef> if the key is absent or holds something else.
+
+=head2 keys
+
+  my @keys = $map->keys;
+  my $n    = $map->keys;  # how many
+
+The keys that are there, in no particular order, without the lapsed ones; in scalar context, how many. It walks the
+whole table while others go on writing: a key that stays throughout is listed once, overwritten or not, and one that is
+stored or deleted meanwhile may be listed or not.
+
+=head2 stats
+
+  my %stats = $map->stats;
+  my $stats = $map->stats;  # hash reference
+
+Figures for the whole map, from all processes. They are exact whenever no other call is in progress.
+
+=over 4
+
+=item *
+
+B<used>: Keys in the table, with the lapsed ones that have not been collected yet.
+
+=item *
+
+B<capacity>: As L</"capacity">.
+
+=item *
+
+B<tombstones>: Free slots that held a key before. They cost nothing and are used again like any other free slot.
+
+=item *
+
+B<busy>: Calls that gave up: reads of an entry that others kept changing, and writes that waited five seconds for a
+lock.
+
+=item *
+
+B<full>: Calls refused because every slot holds a live key.
+
+=item *
+
+B<expired>: Lapsed entries collected so far.
+
+=back
+
+=head2 max_pair
+
+  my $bytes = $map->max_pair;  # slot_size - 32
+
+The most bytes that a key and its value may have together.
+
+=head2 capacity
+
+  my $slots = $map->capacity;
+
+How many keys the map holds, as given in C<slots>.
+
+=head2 serialised
+
+  if ($map->serialised) { ... }
+
+Whether values are Perl structures. Always false in this version, since a map with C<< serialise => 1 >> cannot be made
+yet.
+
+=head1 EXPIRY
+
+A lapsed entry reads as absent from its deadline on, in every method and process. It is not removed by a timer but
+collected by the next call that lands on it (any method but C<keys> with its key, or a C<store> or C<incr> of a new key
+that needs its slot), and counted in C<expired> then. Until that moment it counts in C<used>.
+
+Deadlines are moments of the system's wall clock, in milliseconds. Setting the clock moves them. The clock is read only
+when a deadline is given or found.
+
+=head1 PROCESSES AND FORKING
+
+A map made before a C<fork> works in parent and children; see L<Shared::Arena/"PROCESSES AND FORKING">. Processes that
+are not related ask a named arena for it, with the same options.
+
+=head1 CRASHES
+
+When a process is killed in the middle of C<store>, C<delete> or C<incr>, the key has its old value or its new one, and
+the next writer puts the rest in order. A process stopped in the middle delays writers of keys that share its lock, and
+in a full map new keys that need the slot of a lapsed one there. They wait at most five seconds and then croak. It
+delays no reader and no C<incr> of an existing counter.
+
+=head1 LIMITS
+
+=over 4
+
+=item *
+
+1 to 2**31 slots of 33 to 2**30 bytes, all of one size. A short value takes as much as a long one.
+
+=item *
+
+The table never grows. See L<Shared::Arena::Guide> for sizing it.
+
+=item *
+
+C<keys> takes time in proportion to C<slots>. All other methods take constant time, apart from copying key and value,
+with one exception: a new key in a map that is full, or nearly so, may have to look through the whole table for a free
+or lapsed slot.
+
+=item *
+
+No method works on several keys at once, and none changes a value in place except L</"incr">.
+
+=back
+
+=head1 SEE ALSO
+
+L<Shared::Arena>, L<Shared::Arena::Rate>, L<Shared::Arena::Guide>, L<Shared::Arena::Format>.
+
+The ideas are older than this module: open addressing, with a bound on the distance of each key from its home; the
+sequence lock, as in the Linux kernel; and the robust futex of Linux.
+
+=head1 COPYRIGHT AND LICENSE
+
+Copyright (C) 2026, the Shared-Arena authors.
+
+This program is free software, you can redistribute it and/or modify it under the terms of the Artistic License version
+2.0.
+
+=cut

@@ -1,0 +1,120 @@
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use TestArena;
+use Test::More;
+
+use Shared::Arena;
+
+# A bad option croaks: the message names the class, the option and the value, and the caller's line. Nothing is made.
+
+my $arena = Shared::Arena->create;
+my $map   = $arena->map('map', slots => 16);
+my $rate  = $arena->rate('rate', slots => 64);
+$map->store('old', 'value');
+$map->incr('n', 5);
+
+# Every call that takes options, as code that takes a list of them.
+my %call = (
+    'create' => [qr/Shared::Arena/,       sub { Shared::Arena->create(@_) }],
+    'map'    => [qr/Shared::Arena/,       sub { $arena->map('new', @_) }],
+    'rate'   => [qr/Shared::Arena/,       sub { $arena->rate('new', @_) }],
+    'region' => [qr/Shared::Arena/,       sub { $arena->region('new', @_) }],
+    'store'  => [qr/Shared::Arena::Map/,  sub { $map->store('old', 'new', @_) }],
+    'incr'   => [qr/Shared::Arena::Map/,  sub { $map->incr('n', 1, @_) }],
+);
+
+# How a message may show a value: large numbers and infinities in any spelling.
+sub as_shown {
+    my ($shown) = @_;
+    return qr/inf|nan/i        if $shown =~ /inf|nan/i;
+    return qr/\Q$shown\E|refer/ if $shown =~ /\A[A-Z]+\z/;
+    return qr/\d/              if $shown =~ /\de|but/;
+    return qr/\Q$shown\E/;
+}
+
+my %infinity = (inf => 9**9**9, minus => -9**9**9, nan => -sin(9**9**9));
+my @no_number  = ('x', '', '12monkeys', '0x10', [], {}, \1, 'Inf', 'NaN', $infinity{inf}, $infinity{minus}, $infinity{nan});
+my @no_count   = (@no_number, 0, -1, '-5', '0 but true', 1.5, 2**63, 2**64, 1e300, '18446744073709551616');
+my @no_measure = (@no_number, -1, -0.001);
+my @no_ttl     = ('x', '', '12monkeys', '0x10', [], {}, \1, 'NaN', $infinity{nan}, $infinity{minus}, -1, -0.001);
+
+my %bad = (
+    'create size'      => [@no_count, 2**47],
+    'create regions'   => [@no_count, 65_537],
+    'map slots'        => [@no_count, 2**31 + 1, 2**33],
+    'map slot_size'    => [@no_count, 1, 32, 2**30 + 1],
+    'rate slots'       => [@no_count, 2**31 + 1, 2**33],
+    'rate limit'       => [@no_measure, 0, 1.1e9, 1e300],
+    'rate window'      => [@no_measure, 0, 315_576_001, 1e300],
+    'region size'      => [@no_count, 2**47],
+    'store ttl'        => [@no_ttl],
+    'store ttl_ms'     => [@no_ttl],
+    'incr ttl'         => [@no_ttl],
+    'incr ttl_ms'      => [@no_ttl],
+);
+
+for my $what (sort keys %bad) {
+    my ($method, $option) = split / /, $what;
+    my ($class, $code) = @{ $call{$method} };
+    subtest "$what must make sense" => sub {
+        for my $value (@{ $bad{$what} }) {
+            my $shown = ref $value ? ref $value : $value;
+            croaks_like { $code->($option => $value) } qr/$class.*\b$option\b.*${ \ as_shown($shown) }/s, "'$shown'";
+        }
+    };
+}
+
+for my $method (sort keys %call) {
+    my ($class, $code) = @{ $call{$method} };
+    subtest "$method wants pairs it knows" => sub {
+        croaks_like { $code->('slots') } qr/$class.*(?:odd|pair)/is, 'an odd list';
+        croaks_like { $code->(1 .. 3) } qr/$class|Usage/, 'three values';
+        croaks_like { $code->(colour => 3) } qr/$class.*colour/s, 'an unknown name';
+        croaks_like { $code->('' => 3) } qr/$class/, 'an empty name';
+        croaks_like { $code->(SIZE => 3, SLOTS => 3, TTL => 3) } qr/$class.*SIZE/s, 'names are case-sensitive';
+    };
+}
+
+subtest 'a deadline is given once' => sub {
+    croaks_like { $map->store('old', 'new', ttl => 1, ttl_ms => 1) } qr/Shared::Arena::Map.*ttl.*ttl_ms/s, 'store';
+    croaks_like { $map->incr('n', 1, ttl_ms => 1, ttl => 1) } qr/Shared::Arena::Map.*ttl.*ttl_ms/s, 'incr';
+};
+
+subtest 'too far or too near for any option is fine for a deadline' => sub {
+    is $map->store("far $_", 1, ttl => $_), 1, "ttl $_" for 1e12, 1e300, 9**9**9, 1e-9;
+    is $map->store("far $_", 1, ttl_ms => $_), 1, "ttl_ms $_" for 1e15, 1e300, 'Inf', 0.001;
+};
+
+subtest 'nothing came of it' => sub {
+    is_deeply [$arena->regions], [qw(map rate)], 'nothing was carved';
+    is_deeply [$map->fetch('old')], ['value'], 'nothing was stored';
+    is $map->counter('n'), 5, 'nothing was counted';
+    is_deeply [arena_files()], [], 'no file was made';
+    ok $arena->map('new'), 'the name is still free';
+};
+
+subtest 'a named arena with bad options is not made' => sub {
+    croaks_like { Shared::Arena->create(name => 'not', size => -1) } qr/size/, 'bad size';
+    croaks_like { Shared::Arena->create(name => 'not', colour => 1) } qr/colour/, 'unknown option';
+    croaks_like { Shared::Arena->create(name => 'not', 'size') } qr/odd|pair/i, 'odd list';
+    is_deeply [arena_files()], [], 'no file';
+};
+
+subtest 'good options in any form' => sub {
+    my $fresh = Shared::Arena->create(size => '1048576', regions => 8.0);
+    my $upgraded = 'slots';
+    utf8::upgrade($upgraded);
+    is $fresh->map('a', $upgraded => '1e2')->capacity, 100, 'a number in scientific notation, an upgraded option name';
+    is $fresh->map('b', slots => '3.0')->capacity, 3, 'a whole number with a point';
+    is $fresh->map('c', slots => 5, serialise => $_)->capacity, 5, 'serialise off' for 0, '', undef;
+    is $fresh->rate('d', limit => 0.5, window => '0.25', slots => 64)->slots, 64, 'fractions where they make sense';
+};
+
+subtest 'serialised values wait for a later version' => sub {
+    croaks_like { $arena->map('serial', serialise => 1) } qr/serialise => 1 is not available in this version/, 'refused';
+    is_deeply [grep { $_ eq 'serial' } $arena->regions], [], 'and not carved';
+};
+
+done_testing;

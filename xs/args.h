@@ -1,0 +1,73 @@
+/* One call from Perl: its invocant, and the one place where an argument
+ * becomes bytes.
+ *
+ * The order is always the same: begin_method() counts the arguments and finds
+ * the object; the arguments are read, each once, in order; call_native() then
+ * gives the handle. Reading can run Perl code (tied and overloaded values, a
+ * warning's handler), and that code may drop the object, free another
+ * argument, or move the stack. Hence: the stack is only reached through
+ * call_argument(), everything is kept alive and copied whenever such code
+ * could run, and the handle comes last. */
+#ifndef SHARED_ARENA_ARGS_H
+#define SHARED_ARENA_ARGS_H
+
+#include "croak.h"
+#include "handle.h"
+
+struct call {
+    const struct method *method;
+    I32 ax;         /* as in XSUBs: where the invocant lies on the stack */
+    I32 items;      /* arguments, the invocant included */
+    SV *object;     /* the invocant's scalar; NULL for a class method */
+    bool copying;   /* reading an argument may run Perl code */
+};
+
+#define call_argument(call, index)   (PL_stack_base[(call)->ax + (index)])
+#define call_has(call, index)        ((index) < (call)->items)
+
+/* Points into the argument, into a mortal copy or into `digits`: so never copy
+ * the struct itself. */
+struct bytes {
+    const uint8_t *start;
+    STRLEN length;
+    char digits[24];
+};
+
+/* Begins a call of an object's method. Croaks when it is called wrongly. */
+void THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
+
+/* Begins a call of a class method; returns the stash to bless into. */
+HV *THX_begin_class(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
+
+/* Begins a call of a plain function, whose first argument is an argument. */
+void THX_begin_function(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
+
+/* The handle, alive, once every argument was read. */
+handle *THX_call_handle(pTHX_ const struct call *call);
+
+/* An argument as bytes. undef is empty, with perl's own warning. */
+void THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
+
+/* The same, but undef is undef: false, and a NULL start. */
+bool THX_call_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
+
+/* A positional number: a whole one, or a croak that names it. */
+UV THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV least, UV most);
+
+/* Bytes as a message shows them. Mortal. */
+SV *THX_bytes_shown(pTHX_ const struct bytes *bytes);
+
+#define begin_method(call, method, ax, items)     THX_begin_method(aTHX_ (call), (method), (ax), (items))
+#define begin_class(call, method, ax, items)      THX_begin_class(aTHX_ (call), (method), (ax), (items))
+#define begin_function(call, method, ax, items)   THX_begin_function(aTHX_ (call), (method), (ax), (items))
+#define call_handle(call)                        THX_call_handle(aTHX_ (call))
+#define call_bytes(call, index, bytes)           THX_call_bytes(aTHX_ (call), (index), (bytes))
+#define call_value(call, index, bytes)           THX_call_value(aTHX_ (call), (index), (bytes))
+#define call_whole(call, index, name, least, most) \
+    THX_call_whole(aTHX_ (call), (index), (name), (least), (most))
+#define bytes_shown(bytes)                       THX_bytes_shown(aTHX_ (bytes))
+
+/* The native handle of a call, as the type that its method belongs to. */
+#define call_native(call, type)   ((type *)call_handle(call)->mg_ptr)
+
+#endif

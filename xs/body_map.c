@@ -1,0 +1,227 @@
+/* Shared::Arena::Map. */
+#include "body.h"
+#include "number.h"
+#include "options.h"
+#include "value.h"
+
+#define MAP "Shared::Arena::Map"
+
+static const struct method store_method = {
+    MAP, "store", "$map->store($key, $value, ttl => seconds)", &map_type, 3, ANY_NUMBER
+};
+
+SV *
+THX_map_store(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key, value;
+    uint64_t ttl;
+    sa_error error;
+    sa_status status;
+
+    begin_method(&call, &store_method, ax, items);
+    call_bytes(&call, 1, &key);
+    call_value(&call, 2, &value);
+    ttl = options_ttl(&call, 3);
+
+    ERROR_INIT(error);
+    status = sa_map_store(call_native(&call, sa_map), key.start, key.length, value.start, value.length,
+                          ttl, &error);
+    switch (status) {
+    case SA_OK:        return value_iv(1);
+    case SA_FULL:      return value_iv(0);
+    case SA_TOO_LARGE: return value_iv(-1);
+    default:           croak_status(&store_method, status, &error);
+    }
+}
+
+static const struct method fetch_method = { MAP, "fetch", "$map->fetch($key)", &map_type, 2, 2 };
+
+SV *
+THX_map_fetch(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+
+    begin_method(&call, &fetch_method, ax, items);
+    call_bytes(&call, 1, &key);
+    return value_fetch(call_handle(&call), &key);
+}
+
+static const struct method exists_method = { MAP, "exists", "$map->exists($key)", &map_type, 2, 2 };
+
+SV *
+THX_map_exists(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+
+    begin_method(&call, &exists_method, ax, items);
+    call_bytes(&call, 1, &key);
+    return boolSV(sa_map_exists(call_native(&call, sa_map), key.start, key.length));
+}
+
+static const struct method delete_method = { MAP, "delete", "$map->delete($key)", &map_type, 2, 2 };
+
+SV *
+THX_map_delete(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    sa_error error;
+    sa_status status;
+
+    begin_method(&call, &delete_method, ax, items);
+    call_bytes(&call, 1, &key);
+    ERROR_INIT(error);
+    status = sa_map_delete(call_native(&call, sa_map), key.start, key.length, &error);
+    if (status != SA_OK && status != SA_ABSENT)
+        croak_status(&delete_method, status, &error);
+    return value_iv(status == SA_OK);
+}
+
+static const struct method incr_method = {
+    MAP, "incr", "$map->incr($key, $by, ttl => seconds)", &map_type, 2, ANY_NUMBER
+};
+
+static IV
+THX_increment(pTHX_ const struct call *call, I32 index)
+{
+    struct number number;
+    IV by;
+
+    if (!call_has(call, index))
+        return 1;
+    number_read(call_argument(call, index), &number);
+    if (!number_signed(&number, &by))
+        croak_method(call->method, "%" SVf " is not an integer of 64 bits", SVfARG(croak_shown(number.given)));
+    return by;
+}
+
+SV *
+THX_map_incr(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    IV by;
+    int64_t now = 0;
+    uint64_t ttl;
+    sa_error error;
+    sa_status status;
+
+    begin_method(&call, &incr_method, ax, items);
+    call_bytes(&call, 1, &key);
+    by = THX_increment(aTHX_ &call, 2);
+    ttl = options_ttl(&call, 3);
+
+    ERROR_INIT(error);
+    status = sa_map_incr(call_native(&call, sa_map), key.start, key.length, by, ttl, &now, &error);
+    switch (status) {
+    case SA_OK:
+        return value_iv(now);
+    case SA_FULL: case SA_TOO_LARGE: case SA_NOT_COUNTER:
+        return &PL_sv_undef;
+    default:
+        croak_status(&incr_method, status, &error);
+    }
+}
+
+static const struct method counter_method = { MAP, "counter", "$map->counter($key)", &map_type, 2, 2 };
+
+SV *
+THX_map_counter(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    int64_t now = 0;
+
+    begin_method(&call, &counter_method, ax, items);
+    call_bytes(&call, 1, &key);
+    if (sa_map_counter(call_native(&call, sa_map), key.start, key.length, &now) != SA_OK)
+        return &PL_sv_undef;
+    return value_iv(now);
+}
+
+/* ---- The whole map ---- */
+
+/* A method without arguments: the native handle. */
+static const sa_map *
+THX_bare(pTHX_ const struct method *method, I32 ax, I32 items)
+{
+    struct call call;
+
+    begin_method(&call, method, ax, items);
+    return call_native(&call, sa_map);
+}
+
+static const struct method keys_method = { MAP, "keys", "$map->keys()", &map_type, 1, 1 };
+
+void
+THX_map_keys(pTHX_ I32 ax, I32 items)
+{
+    const sa_map *native = THX_bare(aTHX_ &keys_method, ax, items);
+    const bool listing = GIMME_V == G_LIST;
+    SV *room = sv_2mortal(newSV(sa_map_max_pair(native))); /* for the longest key there can be */
+    SV **sp = PL_stack_base + ax - 1;
+    uint64_t cursor = 0;
+    size_t length = 0;
+    UV count = 0;
+
+    while (sa_map_next_key(native, &cursor, (uint8_t *)SvPVX(room), SvLEN(room), &length) == SA_OK) {
+        count++;
+        if (listing)
+            mXPUSHp(SvPVX(room), length);
+    }
+    if (!listing)
+        XPUSHs(value_uv(count));
+    PUTBACK;
+}
+
+static const struct method stats_method = { MAP, "stats", "$map->stats()", &map_type, 1, 1 };
+
+void
+THX_map_stats(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    sa_map_figures now;
+    sa_error error;
+    sa_status status;
+
+    begin_method(&call, &stats_method, ax, items);
+    ERROR_INIT(error);
+    status = sa_map_stats(call_native(&call, sa_map), &now, &error);
+    if (status != SA_OK)
+        croak_status(&stats_method, status, &error);
+    {
+        const struct figure figures[] = {
+            WHOLE_FIGURE("used", now.used),       WHOLE_FIGURE("capacity", now.capacity),
+            WHOLE_FIGURE("tombstones", now.tombstones), WHOLE_FIGURE("busy", now.busy),
+            WHOLE_FIGURE("full", now.full),       WHOLE_FIGURE("expired", now.expired),
+        };
+        value_figures(&call, figures, (int)C_ARRAY_LENGTH(figures));
+    }
+}
+
+static const struct method serialised_method = { MAP, "serialised", "$map->serialised()", &map_type, 1, 1 };
+
+SV *
+THX_map_serialised(pTHX_ I32 ax, I32 items)
+{
+    return boolSV(sa_map_serialised(THX_bare(aTHX_ &serialised_method, ax, items)));
+}
+
+static const struct method max_pair_method = { MAP, "max_pair", "$map->max_pair()", &map_type, 1, 1 };
+
+SV *
+THX_map_max_pair(pTHX_ I32 ax, I32 items)
+{
+    return value_uv(sa_map_max_pair(THX_bare(aTHX_ &max_pair_method, ax, items)));
+}
+
+static const struct method capacity_method = { MAP, "capacity", "$map->capacity()", &map_type, 1, 1 };
+
+SV *
+THX_map_capacity(pTHX_ I32 ax, I32 items)
+{
+    return value_uv(sa_map_capacity(THX_bare(aTHX_ &capacity_method, ax, items)));
+}

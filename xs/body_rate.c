@@ -1,0 +1,132 @@
+/* Shared::Arena::Rate. */
+#include "body.h"
+#include "number.h"
+#include "value.h"
+
+#define RATE "Shared::Arena::Rate"
+
+/* What a request costs: 1 when not said. */
+static NV
+THX_cost(pTHX_ const struct call *call, I32 index)
+{
+    struct number number;
+    NV cost;
+
+    if (!call_has(call, index))
+        return 1;
+    number_read(call_argument(call, index), &number);
+    if (!number_real(&number, 0, DBL_MAX, &cost))
+        croak_method(call->method, "the cost must be a finite number, 0 or more, not %" SVf,
+                     SVfARG(croak_shown(number.given)));
+    return cost;
+}
+
+static const struct method allow_method = { RATE, "allow", "$rate->allow($key, $cost)", &rate_type, 2, 3 };
+
+SV *
+THX_rate_allow(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    NV cost;
+
+    begin_method(&call, &allow_method, ax, items);
+    call_bytes(&call, 1, &key);
+    cost = THX_cost(aTHX_ &call, 2);
+    return value_iv(sa_rate_allow(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+}
+
+static const struct method remaining_method = {
+    RATE, "remaining", "$rate->remaining($key, $cost)", &rate_type, 2, 3
+};
+
+SV *
+THX_rate_remaining(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    NV cost, left;
+
+    begin_method(&call, &remaining_method, ax, items);
+    call_bytes(&call, 1, &key);
+    cost = THX_cost(aTHX_ &call, 2);
+    left = sa_rate_remaining(call_native(&call, sa_rate), key.start, key.length);
+    /* Requests of that cost; of free ones there is no number to tell. */
+    return value_nv(cost > 0 ? left / cost : left);
+}
+
+static const struct method retry_after_method = {
+    RATE, "retry_after", "$rate->retry_after($key, $cost)", &rate_type, 2, 3
+};
+
+SV *
+THX_rate_retry_after(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    NV cost;
+
+    begin_method(&call, &retry_after_method, ax, items);
+    call_bytes(&call, 1, &key);
+    cost = THX_cost(aTHX_ &call, 2);
+    return value_nv(sa_rate_retry_after(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+}
+
+static const struct method reset_method = { RATE, "reset", "$rate->reset($key)", &rate_type, 2, 2 };
+
+SV *
+THX_rate_reset(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+
+    begin_method(&call, &reset_method, ax, items);
+    call_bytes(&call, 1, &key);
+    return value_iv(sa_rate_reset(call_native(&call, sa_rate), key.start, key.length));
+}
+
+static const struct method forget_method = { RATE, "forget", "$rate->forget($key)", &rate_type, 2, 2 };
+
+SV *
+THX_rate_forget(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+
+    begin_method(&call, &forget_method, ax, items);
+    call_bytes(&call, 1, &key);
+    return value_iv(sa_rate_forget(call_native(&call, sa_rate), key.start, key.length));
+}
+
+static const struct method slots_method = { RATE, "slots", "$rate->slots()", &rate_type, 1, 1 };
+
+SV *
+THX_rate_slots(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+
+    begin_method(&call, &slots_method, ax, items);
+    return value_uv(sa_rate_slots(call_native(&call, sa_rate)));
+}
+
+static const struct method stats_method = { RATE, "stats", "$rate->stats()", &rate_type, 1, 1 };
+
+void
+THX_rate_stats(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    sa_rate_figures now;
+
+    begin_method(&call, &stats_method, ax, items);
+    Zero(&now, 1, sa_rate_figures);
+    sa_rate_stats(call_native(&call, sa_rate), &now);
+    {
+        const struct figure figures[] = {
+            REAL_FIGURE("limit", now.limit),       REAL_FIGURE("window", now.window),
+            WHOLE_FIGURE("slots", now.slots),      WHOLE_FIGURE("keys", now.keys),
+            WHOLE_FIGURE("allowed", now.allowed),  WHOLE_FIGURE("denied", now.denied),
+            WHOLE_FIGURE("evicted", now.evicted),  WHOLE_FIGURE("contended", now.contended),
+        };
+        value_figures(&call, figures, (int)C_ARRAY_LENGTH(figures));
+    }
+}

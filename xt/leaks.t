@@ -1,0 +1,65 @@
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/../t/lib";
+use TestArena;
+use TestMagic;
+use Test::More;
+
+use Shared::Arena;
+
+# No call leaks: memory, mappings, descriptors or scalars, whether it answers or croaks.
+
+watchdog(900);
+
+my $arena = Shared::Arena->create(size => 8 << 20, regions => 64);
+my $map   = $arena->map('m', slots => 64);
+my $rate  = $arena->rate('l', slots => 64);
+my $bad   = bless \(my $n = 1), 'Shared::Arena::Map';
+my $text  = text_object('k');
+my $dies  = text_object('k', sub { die "no\n" });
+my $tied  = tied_value('k');
+my $wide  = "\x{263A}" x 50;
+my $up    = "\xE9" x 50;
+utf8::upgrade($up);
+
+sub kilobytes { my ($pages) = read_file('/proc/self/statm') =~ /\A\d+ (\d+)/; return $pages * 4 }
+sub descriptors { opendir my $d, '/proc/self/fd' or die; return scalar(my @all = readdir $d) }
+sub mappings { return scalar(my @all = split /\n/, read_file('/proc/self/maps')) }
+
+my %call = (
+    'store and fetch'    => sub { $map->store('k', 'v' x 100); my ($v) = $map->fetch('k') },
+    'a miss'             => sub { my @v = $map->fetch('none') },
+    'all of a map'       => sub { $map->exists('k'); $map->incr('n'); $map->counter('n'); my @k = $map->keys; my %s = $map->stats; my $s = $map->stats; $map->delete('k'); $map->max_pair },
+    'all of a limiter'   => sub { $rate->allow('k', 0.5); $rate->remaining('k'); $rate->retry_after('k', 2); my %s = $rate->stats; my $s = $rate->stats; $rate->reset('k'); $rate->forget('k') },
+    'all of an arena'    => sub { $arena->region('r', size => 16); my @r = $arena->regions; $arena->peek('r', 0, 8); $arena->poke('r', 0, 'x'); $arena->base; $arena->name; $arena->size },
+    'other strings'      => sub { $map->store($wide, $up); my ($v) = $map->fetch($wide); $map->delete($wide); $rate->allow($up) },
+    'magic'              => sub { $map->store($text, $$tied); my ($v) = $map->fetch($$tied); $map->exists($text); $rate->allow($text) },
+    'objects'            => sub { my $a = Shared::Arena->create(size => 4096); my $m = $a->map('m', slots => 4); my $l = $a->rate('l', slots => 64) },
+    'objects of old maps' => sub { my $m = $arena->map('m', slots => 64); my $l = $arena->rate('l', slots => 64) },
+    'named arenas'       => sub { my $a = Shared::Arena->create(name => 'leak', size => 4096); my $b = Shared::Arena->attach('leak'); Shared::Arena->destroy('leak'); Shared::Arena->attach('leak') },
+    'bad options'        => sub { for my $o ([slots => 'x'], [colour => 1], ['slots'], [slots => -1], [slots => $text], [slots => $dies]) { eval { $arena->map('new', @$o) }; eval { Shared::Arena->create(@$o) } } },
+    'bad calls'          => sub { eval { $bad->fetch('k') }; eval { $map->fetch }; eval { $map->incr('k', 'x') }; eval { $map->store('k', 1, ttl => -1) }; eval { $rate->allow('k', -1) } },
+    'other shapes'       => sub { eval { $arena->map('m', slots => 65) }; eval { $arena->rate('m') }; eval { $arena->map('big', slots => 2**30) }; my @r = $arena->region('big', size => 2**40) },
+    'bad names'          => sub { eval { Shared::Arena->create(name => 'a/b') }; eval { $arena->map('') }; my @r = $arena->region('') },
+    'overflow'           => sub { $map->incr('most', 2**62) if !$map->exists('most'); eval { $map->incr('most', 2**62) } },
+    'arguments that die' => sub { eval { $map->store($dies, 1) }; eval { $map->store('k', $dies) }; eval { $map->store('k', 1, ttl => $dies) } },
+    'large values'       => sub { $map->store('k', 'v' x 100_000) },
+    'hooks'              => sub { my %v = $map->_verify },
+);
+
+for my $name (sort keys %call) {
+    subtest $name => sub {
+        my $code  = $call{$name};
+        my $times = $name =~ /objects|named/ ? 3000 : 20_000;
+        $code->() for 1 .. $times / 10;
+        my @before = (kilobytes(), descriptors(), mappings());
+        $code->() for 1 .. $times;
+        my @after = (kilobytes(), descriptors(), mappings());
+        cmp_ok $after[0] - $before[0], '<', 600, 'memory: ' . ($after[0] - $before[0]) . ' kB more';
+        is $after[1], $before[1], 'descriptors';
+        cmp_ok $after[2], '<=', $before[2] + 2, 'mappings';
+    };
+}
+
+done_testing;
