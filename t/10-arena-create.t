@@ -22,7 +22,7 @@ subtest 'without options' => sub {
 };
 
 subtest 'size is what was asked for' => sub {
-    is(Shared::Arena->create(size => $_)->size, $_, $_) for 1, 100, 4096, 1_000_001, 3 * 1024 * 1024;
+    is(Shared::Arena->create(size => $_)->size, $_, "$_ bytes") for 1, 100, 4096, 1_000_001, 3 * 1024 * 1024;
     is(Shared::Arena->create(size => '2e5')->size, 200_000, 'a number written as a string');
     is(Shared::Arena->create(size => 65536.0)->size, 65536, 'a whole number kept as a float');
 };
@@ -48,6 +48,7 @@ subtest 'regions limits how many there can be' => sub {
 };
 
 subtest 'base is the address of the mapping' => sub {
+    no warnings 'portable';
     for my $arena (Shared::Arena->create, Shared::Arena->create(name => 'base')) {
         my %starts = map { /\A([0-9a-f]+)-/ ? (hex $1 => 1) : () } split /\n/, read_file('/proc/self/maps');
         ok $starts{ $arena->base }, sprintf '%x starts a mapping', $arena->base;

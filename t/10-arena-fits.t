@@ -72,10 +72,10 @@ subtest 'an exact fit, and then nothing more' => sub {
         croaks_like { $arena->map('larger', slots => 100 + int(300 / $slot_size + 2), slot_size => $slot_size) } qr/fit/, "a larger map than 100 x $slot_size";
         my $map = eval { $arena->map('exact', slots => 100, slot_size => $slot_size) };
         ok $map, 'the map it was sized for';
-        is scalar(grep { $map->store("k$_", '') == 1 } 1 .. 100), 100, 'holds all its keys';
+        is scalar(grep { $map->store(chr $_, '') == 1 } 1 .. 100), 100, 'holds all its keys';
         croaks_like { $arena->map('more', slots => 1, slot_size => $slot_size) } qr/fit/, 'no room for another';
         croaks_like { $arena->rate('more', slots => 64) } qr/fit/, 'of any kind';
-        is_deeply [$arena->region('more', size => 1)], [], 'nor for a byte';
+        is_deeply [$arena->region('more', size => 257)], [], 'nor for more bytes than a header has';
     }
     my $arena = Shared::Arena->create(size => 4096 * 16 + 160, regions => 2);
     ok $arena->rate('exact'), 'a limiter in its own size';

@@ -46,6 +46,16 @@ subtest 'named arenas' => sub {
     is_deeply [arena_files()], [], 'no file';
 };
 
+subtest 'anonymous arenas' => sub {
+    # Should it try to reserve all that, it is the first that a system without memory ends, and it has not long.
+    my ($error) = in_child {
+        if (open my $score, '>', '/proc/self/oom_score_adj') { print {$score} 1000 }
+        return eval { Shared::Arena->create(size => 2**46); 1 } ? 'made' : $@;
+    } patience => 2;
+    like $error, qr/\AShared::Arena.*(?:No space left|Cannot allocate|too large).* at \Q$0\E line \d+\.?\n\z/s, 'more than the machine has';
+    croaks_like { Shared::Arena->create(size => 2**46 + 1) } qr/size/, 'more than any';
+};
+
 is_deeply [$arena->regions], [], 'nothing was carved';
 ok $arena->map('m', slots => 100), 'and there is room as before';
 

@@ -106,6 +106,18 @@ subtest 'no descriptor leaks through exec' => sub {
     ok(Shared::Arena->destroy('leak'), 'gone');
 };
 
+subtest 'the directory is /dev/shm unless the environment names another' => sub {
+    plan skip_all => 'no /dev/shm to write to' unless -d '/dev/shm' && -w _;
+    my $name = "arena-test-$$-" . time;
+    for my $unset (0, 1) {
+        local $ENV{SHARED_ARENA_DIR} = '';
+        delete $ENV{SHARED_ARENA_DIR} if $unset;
+        my $arena = Shared::Arena->create(name => $name, size => 1000);
+        ok -f "/dev/shm/shared-arena.$>.$name", $unset ? 'unset' : 'set to nothing';
+        ok(Shared::Arena->destroy($name), 'gone');
+    }
+};
+
 subtest 'a directory that cannot hold arenas' => sub {
     for my $directory ("$ENV{SHARED_ARENA_DIR}/none", '/dev/null') {
         local $ENV{SHARED_ARENA_DIR} = $directory;

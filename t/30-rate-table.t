@@ -16,9 +16,9 @@ subtest 'buckets that are full again are no keys' => sub {
     set_clock(undef, 100);
     $rate->allow("key $_") for 1 .. 16;
     is $rate->stats->{keys}, 16, 'sixteen keys have spent';
-    set_clock(undef, 104);
+    set_clock(undef, 110);
     $rate->allow("key $_", 2) for 1 .. 5;
-    set_clock(undef, 105.5);
+    set_clock(undef, 115.5);
     my %stats = $rate->stats;
     is $stats{keys}, 5, 'those that are still refilling';
     set_clock(undef, 200);

@@ -129,4 +129,24 @@ subtest 'readers beside writers' => sub {
     intact_ok $map, 'whole';
 };
 
+subtest 'keys that are always there' => sub {
+    # Two keys that take each other's buffers: a reader that is late must not take one for the other.
+    my $map = Shared::Arena->create->map('m', slots => 4, slot_size => 100);
+    $map->store($_, "$_ 0") for qw(one two);
+    my @wrong = map { @$_ } in_children(4, sub {
+        my ($number) = @_;
+        my @wrong;
+        for my $n (1 .. 10_000) {
+            my $key = (qw(one two))[$n % 2];
+            if ($number < 2) { $map->store($key, "$key $n") == 1 or push @wrong, 'not stored'; next }
+            my $value = $map->fetch($key);
+            push @wrong, defined $value ? "$key: $value" : "$key is missing" if !defined $value || $value !~ /\A$key [0-9]+\z/;
+            push @wrong, "$key does not exist" if !$map->exists($key);
+        }
+        return @wrong;
+    });
+    is_deeply \@wrong, [], 'are never missed, and never mistaken for each other';
+    intact_ok $map, 'whole';
+};
+
 done_testing;

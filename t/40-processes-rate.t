@@ -74,6 +74,32 @@ subtest 'a refill that many processes share' => sub {
     cmp_ok $allowed, '>=', 90, 'and close to all of it';
 };
 
+subtest 'two processes that see different free slots for one new key' => sub {
+    # By the clock of one, some buckets have refilled; by that of the other, all have. So they take different slots.
+    my $rounds = 1500;
+    my $arena  = Shared::Arena->create(size => $rounds * 1184 + 70_000, regions => $rounds + 1);
+    my $meet   = $arena->map('meet', slots => 4);
+    $meet->incr('arrived', 0);
+    my @rates  = map { $arena->rate("l$_", limit => 4, window => 10, slots => 64) } 1 .. $rounds;
+    set_clock(undef, 100);
+    for my $rate (@rates) { for my $n (1 .. 60) { $rate->allow("old $n", 4 - int($n / 16)) } }
+    my @answers = in_children(2, sub {
+        my ($number) = @_;
+        set_clock(undef, $number ? 106 : 112);
+        my @yes;
+        for my $round (0 .. $#rates) {
+            $meet->incr('arrived');
+            my $patience = 1e6;
+            1 while $meet->counter('arrived') < 2 * $round + 2 && $patience--;
+            push @yes, $rates[$round]->allow('new', 4);
+        }
+        return @yes;
+    });
+    real_clock();
+    my @wrong = grep { $answers[0][$_] + $answers[1][$_] != 1 } 0 .. $#rates;
+    is_deeply \@wrong, [], 'it gets its one bucket and its one request';
+};
+
 subtest 'by the real clock' => sub {
     my $rate = Shared::Arena->create->rate('l', limit => 20, window => 0.5, slots => 64);
     require Time::HiRes;

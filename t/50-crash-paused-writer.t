@@ -7,7 +7,7 @@ use Test::More;
 
 use Shared::Arena;
 
-# A writer that is stopped at any moment delays no reader, and goes on afterwards as if nothing had been.
+# A writer that is stopped at any moment delays no reader and another writer only for a bounded time, and goes on afterwards as if nothing had been.
 
 my $map = Shared::Arena->create(size => 1 << 20)->map('m', slots => 4, slot_size => 4200);
 $map->store('k', 'A' x 4000);
@@ -30,6 +30,10 @@ for my $round (1 .. 150) {
         $map->keys;
         $map->stats;
         $map->incr('n');
+        # Another writer may have to wait for the stopped one, but not without end: it stores, or croaks.
+        Shared::Arena::_lock_patience(0.02);
+        my $stored = eval { $map->store('other', 'v') };
+        push @wrong, "store: $@" if !$stored && $@ !~ /\AShared::Arena::Map.* at \Q$0\E line \d+/s;
         return "@wrong";
     } patience => 4;
     push @problems, "round $round: " . (defined $answer ? $answer : 'no answer') if !defined $answer || $answer ne '';

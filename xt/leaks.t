@@ -51,12 +51,12 @@ my %call = (
 for my $name (sort keys %call) {
     subtest $name => sub {
         my $code  = $call{$name};
-        my $times = $name =~ /objects|named/ ? 3000 : 20_000;
-        $code->() for 1 .. $times / 10;
+        my $times = $name =~ /objects|named/ ? 10_000 : 40_000;
+        $code->() for 1 .. $times / 4;
         my @before = (kilobytes(), descriptors(), mappings());
         $code->() for 1 .. $times;
         my @after = (kilobytes(), descriptors(), mappings());
-        cmp_ok $after[0] - $before[0], '<', 600, 'memory: ' . ($after[0] - $before[0]) . ' kB more';
+        cmp_ok $after[0] - $before[0], '<', 200, 'memory: ' . ($after[0] - $before[0]) . ' kB more';
         is $after[1], $before[1], 'descriptors';
         cmp_ok $after[2], '<=', $before[2] + 2, 'mappings';
     };

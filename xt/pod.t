@@ -2,6 +2,8 @@ use strict;
 use warnings;
 use File::Find 'find';
 use FindBin;
+use lib "$FindBin::Bin/../t/lib";
+use TestArena;
 use Pod::Checker;
 use Test::More;
 
@@ -35,7 +37,7 @@ for my $file (sort keys %methods) {
     ok defined $synopsis, "$file has a synopsis" or next;
     my $code = join "\n", $synopsis =~ /^([ \t]+.*)$/mg;
     no warnings;
-    ok eval "no strict; no warnings; sub { $code\n } 1", "whose code compiles" or diag $@;
+    ok eval "no strict; no warnings; sub { $code\n }; 1", "whose code compiles" or diag $@;
 }
 
 done_testing;
