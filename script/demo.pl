@@ -74,19 +74,22 @@ sub start_server {
     die "Starman did not start; it said:\n", <$log>;
 }
 
-# Politely, then for certain. The server leads a process group of its own, which is gone when all its workers are.
+# Politely, then for certain: the server leads a process group of its own, with its workers in it. What is left of
+# them a second later is init's to collect.
 sub stop_server {
     my $pid = $server or return;
     undef $server;
-    for my $signal (qw(TERM KILL)) {
-        kill $signal => $signal eq 'TERM' ? $pid : -$pid;
-        my $deadline = time + 5;
-        while (time < $deadline) {
-            waitpid $pid, POSIX::WNOHANG();
-            return if !kill 0 => -$pid;
-            sleep 0.02;
-        }
-    }
+    kill TERM => $pid;
+    wait_until(5, sub { waitpid($pid, POSIX::WNOHANG()) == $pid });
+    kill KILL => -$pid;
+    waitpid $pid, 0;
+    wait_until(1, sub { !kill 0 => -$pid });
+}
+
+sub wait_until {
+    my ($seconds, $code) = @_;
+    my $deadline = time + $seconds;
+    sleep 0.01 while !$code->() && time < $deadline;
 }
 
 sub clean_up {
