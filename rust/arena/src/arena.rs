@@ -8,11 +8,17 @@ use crate::mapping::named::{Made, NamedPath};
 use crate::mapping::{self, Mapping};
 use crate::sync::{AtomicU32, AtomicU64, Pair};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// `size` where the caller names none: 1 MiB.
 pub const DEFAULT_SIZE: u64 = 1 << 20;
 /// `regions` where the caller names none.
 pub const DEFAULT_REGIONS: u32 = 64;
+
+/// How often, and after what pause, a creation that the system refused is tried again: others may have taken, for
+/// a moment, what there was.
+const CREATE_AGAIN: u32 = 4;
+const CREATE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Memory that processes share, and the regions carved from it.
 ///
@@ -51,13 +57,27 @@ impl Arena {
             return Arena::open(mapping, None, true, "the new arena");
         };
         let path = NamedPath::new(name)?;
+        let mut queue = None;
+        let mut refused = 0;
         // Losing the race for a name and then finding it destroyed is bad luck a few times, and a bug for ever.
         for _ in 0..100 {
             if let Some(mapping) = path.open()? {
                 return Arena::open(mapping, Some(name), false, &path.describe());
             }
-            if let Made::Created(mapping) = path.create(length, |fresh| header::write(fresh, size, regions, seeds))? {
-                return Arena::open(mapping, Some(name), true, &path.describe());
+            match path.create(length, |fresh| header::write(fresh, size, regions, seeds)) {
+                Ok(Made::Created(mapping)) => return Arena::open(mapping, Some(name), true, &path.describe()),
+                Ok(Made::Exists) => {}
+                // Those who lose the race hold their memory until they know: together they may have wanted more than
+                // there is, where one has room. They queue up, and the first makes it for all.
+                Err(Error::System { .. }) if refused < CREATE_AGAIN => {
+                    refused += 1;
+                    if queue.is_none() {
+                        queue = path.queue();
+                    } else {
+                        std::thread::sleep(CREATE_PAUSE);
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
         Err(Error::Corrupt(format!("{} comes and goes", path.describe())))

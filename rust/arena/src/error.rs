@@ -25,6 +25,8 @@ pub enum Error {
         needed: u64,
         /// Bytes not charged yet.
         free: u64,
+        /// The arena's size.
+        size: u64,
     },
     /// Every registry entry is taken.
     NoEntry {
@@ -41,7 +43,12 @@ pub enum Error {
     /// This thread holds the lock already: a handler ran in the middle of a call.
     Reentered,
     /// A counter would leave the signed 64-bit range.
-    Overflow,
+    Overflow {
+        /// The counter's number, which stands.
+        number: i64,
+        /// What was to be added.
+        by: i64,
+    },
     /// The operating system refused.
     System {
         /// What was being done, and to what.
@@ -80,15 +87,15 @@ impl fmt::Display for Error {
             Error::Shape { asked, there } => {
                 write!(out, "is already carved with a different type or size (asked for {asked}; there is {there})")
             }
-            Error::Full { needed, free } => {
-                write!(out, "does not fit: it takes {needed} bytes of the arena and {free} are free")
+            Error::Full { needed, free, size } => {
+                write!(out, "does not fit: it takes {needed} bytes, and of the arena's {size} there are {free} free")
             }
             Error::NoEntry { limit } => write!(out, "does not fit: all {limit} regions of the arena are taken"),
             Error::Busy { holder, waited_ms } => {
                 write!(out, "thread {holder} has held the lock for more than {waited_ms} ms")
             }
             Error::Reentered => out.write_str("called from a handler that interrupted another call on the same lock"),
-            Error::Overflow => out.write_str("counter overflow"),
+            Error::Overflow { number, by } => write!(out, "counter overflow: {number} and {by} more"),
             Error::System { doing, cause } => {
                 // The standard library appends "(os error N)", which tells a user nothing more.
                 let text = cause.to_string();

@@ -17,9 +17,12 @@
 //!
 //! Thread ids name one thread within a pid namespace only. The kernel compares the word with the dying thread's id
 //! in its own namespace, which is right for a holder from anywhere; but a waiter must not be taken for a holder of
-//! the same number in another namespace. Where processes of several namespaces share an arena, `pending` therefore
-//! names the word only around a compare-and-swap on a word that was seen free, and waiters sleep in short turns,
-//! since the kernel cannot pass on a wake-up that a dying waiter took along.
+//! the same number in another namespace. So `pending` names the word only around a compare-and-swap on a word that
+//! was seen free, and while the lock is held.
+//!
+//! Letting go and waking are two steps, and whoever dies or is stopped between them, or dies of the very signal that
+//! should have woken it, takes a wake-up along. So sleepers look again after a short turn: the wake-up makes a lock
+//! change hands at once, the turn bounds what its loss costs.
 
 use crate::clock;
 use crate::error::{Error, Result};
@@ -181,7 +184,7 @@ fn retract(thread: &Thread, outer: usize) {
 #[cold]
 fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
     const SPINS: u32 = 100;
-    const SHORT_TURN_NS: u64 = 10_000_000;
+    const TURN_NS: u64 = 5_000_000;
     let word = guard.word;
     let patience_ns = PATIENCE.load(Ordering::Relaxed).saturating_mul(1_000_000);
     let mixed = court.mixed_namespaces.load(Ordering::Relaxed) != 0;
@@ -216,15 +219,7 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
             continue;
         }
         slept = WAITERS;
-        let left = patience_ns - waited;
-        if mixed {
-            sleep(word, seen | WAITERS, left.min(SHORT_TURN_NS));
-        } else {
-            // Named while we sleep: if we die of the signal that should have woken us, the kernel wakes another.
-            announce(word, &guard.thread);
-            sleep(word, seen | WAITERS, left);
-            retract(&guard.thread, guard.outer_pending);
-        }
+        sleep(word, seen | WAITERS, TURN_NS.min(patience_ns - waited));
     }
 }
 
@@ -343,6 +338,26 @@ mod tests {
         }
         assert!(acquire(word, court()).unwrap().owner_died);
         wait_for(pid);
+    }
+
+    #[test]
+    fn a_lost_wake_up_costs_a_turn_and_not_the_whole_wait() {
+        let word = shared_word();
+        // Held by a thread that lives, and let go by one that never comes to wake us.
+        // SAFETY: getppid cannot fail and touches no memory.
+        let holder = unsafe { libc::getppid() } as u32;
+        word.store(holder, Ordering::SeqCst);
+        let waiter = std::thread::spawn(move || {
+            let started = clock::unfrozen_monotonic_ns();
+            drop(acquire(word, court()).unwrap());
+            clock::unfrozen_monotonic_ns() - started
+        });
+        while word.load(Ordering::SeqCst) & WAITERS == 0 {
+            std::thread::yield_now();
+        }
+        word.store(0, Ordering::SeqCst);
+        let waited_ms = waiter.join().unwrap() / 1_000_000;
+        assert!(waited_ms < PATIENCE_MS - 1_000, "{waited_ms} ms");
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Arena {
         let (start, charged) = self.carved()?;
         let free = self.header.size.saturating_sub(charged);
         if plan.charge > free {
-            return Err(Error::Full { needed: plan.charge, free });
+            return Err(Error::Full { needed: plan.charge, free, size: self.header.size });
         }
         let entries = self.entries();
         let index = self.published().len();
@@ -155,7 +155,7 @@ impl Arena {
         let region = Region { offset: start, length: plan.length, kind: plan.kind, charged: plan.charge };
         let end = start.checked_add(plan.length).filter(|end| *end <= self.mapping().length() as u64);
         // `room_for` makes this impossible while the registry is whole.
-        let end = end.ok_or(Error::Full { needed: plan.charge, free })?;
+        let end = end.ok_or(Error::Full { needed: plan.charge, free, size: self.header.size })?;
 
         self.wipe(start, header.carving_until.load(Ordering::Relaxed));
         header.carving_until.store(end, Ordering::Release);
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn a_refused_carve_uses_up_nothing() {
         let arena = Arena::on_heap(1024, 2).unwrap();
-        assert!(matches!(arena.carve_region(b"big", 1025), Err(Error::Full { needed: 1040, free: 1024 })));
+        assert!(matches!(arena.carve_region(b"big", 1025), Err(Error::Full { needed: 1040, free: 1024, size: 1024 })));
         assert!(arena.carve_region(b"", 1).is_err() && arena.carve_region(&[b'x'; 32], 1).is_err());
         arena.carve_region(b"all", 1008).unwrap();
         arena.carve_region(b"rest", 16).unwrap();

@@ -197,6 +197,36 @@ fn a_death_during_the_repair_of_a_death_harms_nobody() {
     }
 }
 
+/// A dead writer's lapsed entry, and the buffer it had claimed or was giving back, are room for a new key, at the
+/// first attempt and whatever its stripe.
+#[test]
+fn what_the_dead_leave_is_room_for_the_next_new_key() {
+    let _turn = FORKING.lock().unwrap();
+    for point in failpoint::NAMES {
+        for attempt in 0..8u8 {
+            let arena = Arena::create(None, SLOTS * 128 + 8192, 4).unwrap();
+            let map = Map::bind(&arena, b"m", MapShape { slots: SLOTS, slot_size: 128, serialised: false }).unwrap();
+            let full = |but: u8| (0..SLOTS as u8 - but).for_each(|key| put(&map, &[b'k', attempt, key], b"v"));
+
+            // The last slot's entry is published or not, and lapses.
+            full(1);
+            dies_at(point, || drop(map.store(KEY, Content::Bytes(b"v"), 1)));
+            std::thread::sleep(std::time::Duration::from_millis(3));
+            let new = [b'n', attempt];
+            assert_eq!(map.store(&new, Content::Bytes(b"v"), 0).unwrap(), Stored::Yes, "a ttl store killed at {point}");
+
+            // A delete has begun or is done; the key itself may be there.
+            let deleted = [b'k', attempt, 0];
+            dies_at(point, || drop(map.delete(&deleted)));
+            let stored = map.store(b"another", Content::Bytes(b"v"), 0).unwrap();
+            let there = map.exists(&deleted);
+            assert_eq!(stored == Stored::Full, there, "a delete killed at {point}");
+            assert_eq!(map.figures().unwrap().used, SLOTS);
+            map.verify().unwrap_or_else(|problem| panic!("{point}: {problem}"));
+        }
+    }
+}
+
 #[test]
 fn a_death_while_carving_uses_up_nothing_and_leaves_no_half_region() {
     let _turn = FORKING.lock().unwrap();

@@ -55,7 +55,7 @@ fn code(error: &Error) -> sa_status {
         Error::Shape { .. } => SA_SHAPE,
         Error::Full { .. } | Error::NoEntry { .. } => SA_FULL,
         Error::Busy { .. } | Error::Reentered => SA_BUSY,
-        Error::Overflow => SA_OVERFLOW,
+        Error::Overflow { .. } => SA_OVERFLOW,
         Error::System { .. } => SA_SYSTEM,
         Error::Corrupt(_) => SA_CORRUPT,
         _ => SA_INTERNAL,

@@ -11,6 +11,11 @@ use super::{Content, Map};
 use crate::error::{Error, Result};
 use crate::failpoint;
 
+/// Each failed attempt is another process's success; so many in a row are only had by writing over the memory.
+const MOST_ATTEMPTS: u32 = 100_000_000;
+/// The same for meeting, under the lock, a counter that was not there just before.
+const MOST_ROUNDS: u32 = 1_000_000;
+
 /// How a count ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
@@ -22,6 +27,10 @@ pub enum Counted {
     TooLarge,
     /// The key holds a value that is no counter; it is unchanged.
     NotCounter,
+}
+
+fn never_still() -> Error {
+    Error::Corrupt("the map is damaged: a counter never keeps still".into())
 }
 
 /// How the way without a lock ended.
@@ -42,7 +51,7 @@ impl Map {
         if self.shape.serialised {
             return Err(Error::Invalid("incr on a serialised map".into()));
         }
-        loop {
+        for _ in 0..MOST_ROUNDS {
             if let Quick::Now(number) = self.count_quickly(key, by)? {
                 return Ok(Counted::Now(number));
             }
@@ -61,7 +70,9 @@ impl Map {
                         seen = Seen::Counter;
                         return Ok(Decision::Leave);
                     }
-                    Some((_, Some(planted), deadline)) => (planted.checked_add(by).ok_or(Error::Overflow)?, deadline),
+                    Some((_, Some(planted), deadline)) => {
+                        (planted.checked_add(by).ok_or(Error::Overflow { number: planted, by })?, deadline)
+                    }
                     Some(_) => {
                         seen = Seen::Other;
                         return Ok(Decision::Leave);
@@ -78,12 +89,14 @@ impl Map {
                 _ => Counted::NotCounter,
             });
         }
+        Err(never_still())
     }
 
     #[inline]
     fn count_quickly(&self, key: &[u8], by: i64) -> Result<Quick> {
         let hash = self.hash(key);
-        loop {
+        let mut attempts = 0..MOST_ATTEMPTS;
+        while attempts.next().is_some() {
             let found = match self.seek(key, hash, |buffer, _| buffer.number()) {
                 Seek::Found(found) if found.facts.kind == Kind::Counter => found,
                 _ => return Ok(Quick::Otherwise),
@@ -92,8 +105,8 @@ impl Map {
                 return Ok(Quick::Otherwise);
             }
             let mut number = found.value;
-            loop {
-                let sum = number.checked_add(by).ok_or(Error::Overflow)?;
+            while attempts.next().is_some() {
+                let sum = number.checked_add(by).ok_or(Error::Overflow { number, by })?;
                 failpoint::hit("counter.before");
                 match found.buffer.count(found.sequence, number, sum) {
                     Ok(()) => {
@@ -106,6 +119,7 @@ impl Map {
                 }
             }
         }
+        Err(never_still())
     }
 
     /// A counter's number; None when the key is absent or holds something else, and always on a serialised map.

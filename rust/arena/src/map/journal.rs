@@ -92,14 +92,16 @@ impl Map {
         turn
     }
 
-    /// Repairs every stripe whose holder died.
-    pub(super) fn repair_all(&self) -> Result<()> {
+    /// Repairs every stripe whose holder died; whether there was one.
+    pub(super) fn repair_all(&self) -> Result<bool> {
+        let mut repaired = false;
         for (index, stripe) in self.stripes.iter().enumerate() {
             if crate::lock::holder_died(&stripe.lock) {
                 self.turn(index)?;
+                repaired = true;
             }
         }
-        Ok(())
+        Ok(repaired)
     }
 }
 
@@ -139,6 +141,7 @@ impl Turn<'_> {
             // SYNC(publish): pairs with the acquires in probe.rs and read.rs.
             let taken = cell.compare_exchange(Word::EMPTY.0, change.after.0, Ordering::AcqRel, Ordering::Relaxed);
             if taken.is_err() {
+                self.settle_reach(change);
                 self.write(&journal.step, 0);
                 return false;
             }
@@ -265,15 +268,21 @@ impl Turn<'_> {
         self.write(&self.map.groups[home as usize].reach, settled);
     }
 
-    /// Removes an entry if it is still the one seen and has lapsed.
-    pub(super) fn collect(&self, position: Position, word: Word) -> bool {
+    /// Removes an entry if it is still the one seen and has lapsed; whether it was.
+    pub(super) fn collect(&self, position: Position, word: Word) -> Result<bool> {
         let same = self.map.cell(position).load(Ordering::Acquire) == word.0;
         let lapsed = |buffer: super::buffer::Buffer<'_>| self.map.has_lapsed(buffer.deadline());
         if !same || !self.map.buffers.get(word.buffer()).is_some_and(lapsed) {
-            return false;
+            return Ok(false);
         }
+        // Seen before it is given back, which anybody may take up at once.
+        let ours = self.map.owner(word.buffer()) == Some(self.owner_byte());
         let change =
             Change { step: Step::Remove, position, before: word, after: Word::EMPTY, collects: true, claim: None };
-        self.publish(&change)
+        self.publish(&change);
+        if ours {
+            return Ok(true);
+        }
+        Err(Error::Corrupt("the map is damaged: an entry's buffer belongs to somebody else".into()))
     }
 }

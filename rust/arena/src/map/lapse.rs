@@ -9,6 +9,10 @@
 //! |---|---|---|
 //! | bit 63 clear | no deadline in the map is earlier than this | a store with an earlier one; a search that begins |
 //! | bit 63 set | not known; the low bits name the search under way | that search, when it saw everything and nothing was stored meanwhile; a store with a deadline, to spoil that |
+//!
+//! A store notes its deadline twice, before and after it publishes the entry, both times under its stripe's lock; a
+//! search that saw any lock held concludes nothing. So wherever a writer stops, its lapsed entry is looked for; and
+//! where it dies, whoever repairs the stripe forgets what was known.
 
 use super::probe::Position;
 use super::word::Word;
@@ -16,7 +20,7 @@ use super::Map;
 use crate::clock;
 use crate::error::Result;
 use crate::layout::LANES;
-use crate::sync::Ordering;
+use crate::sync::{fence, Ordering};
 
 const UNKNOWN: u64 = 1 << 63;
 /// A deadline that never comes, and `next_lapse` of a map without deadlines.
@@ -44,9 +48,14 @@ impl Map {
         deadline != 0 && clock::wall_ns() / NANOSECONDS >= deadline
     }
 
-    /// After a store with a deadline: keeps `next_lapse` true.
+    /// Before and after an entry with a deadline is published: keeps `next_lapse` true.
     pub(super) fn note_deadline(&self, deadline: u64) {
+        if deadline == 0 {
+            return;
+        }
         let cell = &self.header().next_lapse;
+        // SYNC(lapse): pairs with the fence in make_room(). Either that search sees our entry, or we see its mark.
+        fence(Ordering::SeqCst);
         let mut seen = cell.load(Ordering::Relaxed);
         loop {
             let wanted = match seen {
@@ -55,7 +64,6 @@ impl Map {
                 UNKNOWN => return,
                 _ => UNKNOWN,
             };
-            // SYNC(lapse): pairs with the search's compare-and-swap below; the word was published before.
             match cell.compare_exchange(seen, wanted, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => seen = now,
@@ -68,19 +76,22 @@ impl Map {
         self.header().next_lapse.store(UNKNOWN, Ordering::Release);
     }
 
-    /// Collects one lapsed entry of a full map. False when there is none.
+    /// Makes room in a map that seemed full: repairs what the dead left, or collects one lapsed entry. False when
+    /// there is nothing to be had.
     pub(super) fn make_room(&self) -> Result<bool> {
+        if self.repair_all()? {
+            return Ok(true);
+        }
         let header = self.header();
-        // A dead writer may have stored a deadline it could not note; repairing its stripe notes it.
-        self.repair_all()?;
-        // SYNC(lapse): pairs with note_deadline.
         let known = header.next_lapse.load(Ordering::Acquire);
         if known == NEVER || (known & UNKNOWN == 0 && !self.has_lapsed(known)) {
             return Ok(false);
         }
         let now = clock::wall_ns() / NANOSECONDS;
         let search = UNKNOWN | (header.searches.fetch_add(1, Ordering::Relaxed) + 1) & NEVER;
-        header.next_lapse.store(search, Ordering::SeqCst);
+        header.next_lapse.store(search, Ordering::Release);
+        // SYNC(lapse): pairs with the fence in note_deadline().
+        fence(Ordering::SeqCst);
 
         let words = self.layout.groups * LANES as u64;
         let start = header.sweep.load(Ordering::Relaxed) % words;
@@ -105,18 +116,20 @@ impl Map {
                 held_up = held_up.or(Some((position, word)));
                 continue;
             };
-            if turn.collect(position, word) {
+            if turn.collect(position, word)? {
                 header.sweep.store(at, Ordering::Relaxed);
                 return Ok(true);
             }
         }
         if let Some((position, word)) = held_up {
             // Collected by us or by the one we waited for: either way there is reason to look again.
-            self.turn(self.stripe_at(position, word))?.collect(position, word);
+            self.turn(self.stripe_at(position, word))?.collect(position, word)?;
             return Ok(true);
         }
-        // SYNC(lapse): fails if a store noted a deadline since the search began.
-        let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
+        if self.stripes.iter().all(|stripe| stripe.lock.load(Ordering::Acquire) == 0) {
+            // Fails if a store noted a deadline since the search began.
+            let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
+        }
         Ok(false)
     }
 }

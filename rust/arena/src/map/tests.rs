@@ -107,7 +107,7 @@ fn counters_count_refuse_and_overflow() {
     assert_eq!(map.counter(b"max"), Some(0), "eight bytes of a small integer read as a counter");
     assert_eq!(fetch(&map, b"max").unwrap(), [0; 8], "and come back as they are");
     assert_eq!(map.incr(b"max", i64::MAX, 0).unwrap(), Counted::Now(i64::MAX));
-    assert!(matches!(map.incr(b"max", 1, 0), Err(Error::Overflow)));
+    assert!(matches!(map.incr(b"max", 1, 0), Err(Error::Overflow { .. })));
     assert_eq!(map.counter(b"max"), Some(i64::MAX));
     store(&map, b"wide", &(1i64 << 53).to_ne_bytes());
     assert_eq!((map.counter(b"wide"), map.incr(b"wide", 1, 0).unwrap()), (None, Counted::NotCounter));
@@ -182,6 +182,43 @@ fn the_same_name_with_another_shape_is_refused_with_both_shapes() {
         assert!(matches!(error, Error::Invalid(_)) || text.contains("8 slots of 64"), "{text}");
     }
     assert!(matches!(arena.carve_region(b"m", 64), Err(Error::Shape { .. })));
+}
+
+#[test]
+fn a_map_whose_owners_are_damaged_says_so_instead_of_making_room_for_ever() {
+    let _turn = CLOCK.lock().unwrap();
+    clock::freeze(Some(1_000_000_000), None);
+    let map = map(2_000, 64);
+    for key in 0..2_000u32 {
+        map.store(&key.to_ne_bytes(), Content::Bytes(b"v"), 10).unwrap();
+    }
+    for word in map.owners.iter() {
+        word.store(0xc8c8_c8c8_c8c8_c8c8, Ordering::Relaxed);
+    }
+    clock::freeze(Some(2_000_000_000), None);
+    assert!(matches!(map.store(b"new", Content::Bytes(b"v"), 0), Err(Error::Corrupt(_))));
+    clock::freeze(None, None);
+}
+
+#[test]
+fn an_insert_that_loses_its_word_leaves_no_longer_reach() {
+    let map = map(16, 64);
+    let hash = map.hash(b"key");
+    let turn = map.turn(map.stripe_of(hash)).unwrap();
+    let claim = turn.claim().unwrap();
+    let position = probe::Position { group: map.group_after(map.home(hash), 2), lane: 0 };
+    // Somebody else's entry, where ours was to go.
+    map.cell(position).store(word::Word::live(1, 0, 9, false).0, Ordering::Relaxed);
+    let change = journal::Change {
+        step: journal::Step::Insert,
+        position,
+        before: word::Word::EMPTY,
+        after: word::Word::live(hash, 2, turn.spare().unwrap(), false),
+        collects: false,
+        claim: Some(claim),
+    };
+    assert!(!turn.publish(&change));
+    assert_eq!(map.reach(map.home(hash)), 0);
 }
 
 /// One step of a history.

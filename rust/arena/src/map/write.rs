@@ -9,6 +9,9 @@ use super::{Content, Map};
 use crate::error::{Error, Result};
 use crate::sync::Ordering;
 
+/// Making room and then losing it to others is bad luck a few times over; no luck is this bad.
+const MOST_ROUNDS: u32 = 1_000;
+
 /// How a store ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
@@ -96,7 +99,7 @@ impl Map {
             return Ok(Upsert::TooLarge);
         }
         let hash = self.hash(key);
-        loop {
+        for _ in 0..MOST_ROUNDS {
             let turn = self.turn(self.stripe_of(hash))?;
             let found = turn.locate(key, hash)?;
             let lapsed = found.as_ref().is_some_and(|found| self.has_lapsed(found.deadline));
@@ -112,9 +115,6 @@ impl Map {
             }?;
             drop(turn);
             if put {
-                if deadline != 0 {
-                    self.note_deadline(deadline);
-                }
                 return Ok(Upsert::Put);
             }
             // Lapsed entries never cause a refusal.
@@ -124,6 +124,7 @@ impl Map {
                 return Ok(Upsert::Full);
             }
         }
+        Err(Error::Corrupt("the map is damaged: what it frees is never free".into()))
     }
 }
 
@@ -155,6 +156,7 @@ impl<'a> Turn<'a> {
         deadline: u64,
     ) -> Result<()> {
         let spare = self.fill_spare(key, content, deadline)?;
+        self.map.note_deadline(deadline);
         self.publish(&Change {
             step: Step::Replace,
             position: found.position,
@@ -163,6 +165,7 @@ impl<'a> Turn<'a> {
             collects: lapsed,
             claim: None,
         });
+        self.map.note_deadline(deadline);
         Ok(())
     }
 
@@ -171,8 +174,12 @@ impl<'a> Turn<'a> {
             self.drop_claim();
             error
         })?;
+        self.map.note_deadline(deadline);
         let home = self.map.home(hash);
-        for distance in 0..self.map.layout.groups.min(MAX_DISTANCE + 1) {
+        let distances = self.map.layout.groups.min(MAX_DISTANCE + 1);
+        // There are 7 words for 5 slots, and we hold a slot; but words may be emptied behind a pass and filled
+        // before it.
+        for distance in (0..distances).cycle().take(distances as usize * 3) {
             let group = self.map.group_after(home, distance);
             for (lane, cell) in self.map.groups[group as usize].words.iter().enumerate() {
                 if cell.load(Ordering::Relaxed) != Word::EMPTY.0 {
@@ -187,11 +194,11 @@ impl<'a> Turn<'a> {
                     claim: Some(claim),
                 });
                 if published {
+                    self.map.note_deadline(deadline);
                     return Ok(());
                 }
             }
         }
-        // There are 7 words for 5 slots, and we hold a slot.
         self.drop_claim();
         Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
     }

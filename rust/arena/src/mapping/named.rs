@@ -171,27 +171,36 @@ impl NamedPath {
 
     fn create_by_temporary_name(&self, length: usize, fill: impl Fn(&Mapping)) -> Result<Made> {
         self.sweep();
-        let mut unique = [0u8; 8];
-        unique.copy_from_slice(&crate::hash::draw_seeds()?[0].to_ne_bytes());
-        let temporary =
-            self.directory.join(format!("{TEMPORARY_PREFIX}{}.{:016x}", self.user, u64::from_ne_bytes(unique)));
-        let failed = |cause| Error::System { doing: format!("cannot create {}", temporary.display()), cause };
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .custom_flags(libc::O_CLOEXEC)
-            .open(&temporary)
-            .map_err(failed)?;
-        lock_file(&file);
+        let (temporary, file) = self.temporary_file()?;
         let made = self.complete(&file, length, fill).and_then(|mapping| match fs::hard_link(&temporary, &self.path) {
             Ok(()) => Ok(Made::Created(mapping)),
             Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Ok(Made::Exists),
             Err(cause) => Err(Error::System { doing: format!("cannot name {}", self.shown()), cause }),
         });
-        let removed = fs::remove_file(&temporary).map_err(failed);
-        made.and_then(|made| removed.map(|()| made))
+        // It was ours alone, and is unfinished business of nobody now.
+        let _ = fs::remove_file(&temporary);
+        made
+    }
+
+    /// A file of a new temporary name that we have locked, so that no sweep takes it for a dead maker's.
+    fn temporary_file(&self) -> Result<(PathBuf, File)> {
+        loop {
+            let unique = crate::hash::draw_seeds()?[0];
+            let path = self.directory.join(format!("{TEMPORARY_PREFIX}{}.{unique:016x}", self.user));
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .custom_flags(libc::O_CLOEXEC)
+                .open(&path)
+                .map_err(|cause| Error::System { doing: format!("cannot create {}", path.display()), cause })?;
+            // A sweep may have come between the creation and the lock.
+            let swept = !lock_file(&file) || file.metadata().map_or(true, |found| found.nlink() == 0);
+            if !swept {
+                return Ok((path, file));
+            }
+        }
     }
 
     /// Removes what makers that died under a temporary name left behind: nobody holds its lock any more.
@@ -202,12 +211,29 @@ impl NamedPath {
             if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
                 continue;
             }
-            let opened = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(entry.path());
-            if opened.is_ok_and(|file| lock_file(&file)) {
+            let opened = OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+                .open(entry.path());
+            // The lock is held until the name is gone.
+            if let Some(_file) = opened.ok().filter(lock_file) {
                 // Gone already is as good.
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+
+    /// A place in the queue of those who create in this directory, kept until dropped. None when the queue does not
+    /// move for a while: anybody who can read the directory can stand in its way, so it must not matter much.
+    pub(crate) fn queue(&self) -> Option<File> {
+        let directory = File::open(&self.directory).ok()?;
+        for _ in 0..500 {
+            if lock_file(&directory) {
+                return Some(directory);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        None
     }
 
     /// Removes the name; true when it was there. Whoever has the arena mapped keeps it.
@@ -271,6 +297,31 @@ mod tests {
         assert!(!dead.exists() && alive.exists());
         assert_eq!(fs::metadata(&path.path).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(names(&directory).len(), 2, "the arena and the living maker's file: {:?}", names(&directory));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn sweeping_creators_leave_each_other_alone() {
+        let directory = directory("sweeping");
+        let failed: usize = std::thread::scope(|scope| {
+            let creators: Vec<_> = (0..4)
+                .map(|creator| {
+                    let directory = directory.clone();
+                    scope.spawn(move || {
+                        let create = |round: &i32| {
+                            let name = format!("{creator}-{round}");
+                            let path = NamedPath::in_directory(directory.clone(), name.as_bytes()).unwrap();
+                            let made = path.create_by_temporary_name(4096, |_| ());
+                            path.destroy().unwrap();
+                            !matches!(made, Ok(Made::Created(_)))
+                        };
+                        (0..300).filter(create).count()
+                    })
+                })
+                .collect();
+            creators.into_iter().map(|creator| creator.join().unwrap()).sum()
+        });
+        assert_eq!((failed, names(&directory).len()), (0, 0));
         fs::remove_dir_all(directory).unwrap();
     }
 
