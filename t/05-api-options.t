@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestMagic;
 use Test::More;
 
 use Shared::Arena;
@@ -76,6 +77,55 @@ for my $method (sort keys %call) {
         croaks_like { $on->$name(@first, SIZE => 3, SLOTS => 3, TTL => 3) } qr/$class.*SIZE/s, 'names are case-sensitive';
     };
 }
+
+# What a call that went wrong is told: the wording, and the method as it should be called.
+my %usage = (
+    create => 'Shared::Arena->create(size => bytes, name => $name, regions => count)',
+    map    => '$arena->map($name, slots => count, slot_size => bytes)',
+    rate   => '$arena->rate($name, limit => number, window => seconds, slots => count)',
+    region => '$arena->region($name[, size => bytes])',
+    store  => '$map->store($key, $value[, ttl => seconds | ttl_ms => milliseconds])',
+    incr   => '$map->incr($key[, $by[, ttl => seconds | ttl_ms => milliseconds]])',
+);
+
+my %known = (
+    create => 'size, name, regions',
+    map    => 'slots, slot_size, serialise',
+    rate   => 'limit, window, slots',
+    region => 'size',
+    store  => 'ttl, ttl_ms',
+    incr   => 'ttl, ttl_ms',
+);
+
+for my $method (sort keys %call) {
+    my ($class, $on, $name, @first) = @{ $call{$method} };
+    subtest "$method says how it is called" => sub {
+        my $usage = qr/; usage: \Q$usage{$method}\E at /;
+        my $tied  = tied_value({});
+        croaks_like { $on->$name(@first, 16) } qr/$class->$name: options come in pairs, and '16' has no value$usage/, 'a lone value';
+        croaks_like { $on->$name(@first, undef) } qr/ and undef has no value$usage/, 'undef';
+        croaks_like { $on->$name(@first, "a \x{263a}") } qr/ and 'a \\x\{263a\}' has no value$usage/, 'text';
+        croaks_like { $on->$name(@first, $_) } qr/$class->$name: options are a list of pairs, not a reference$usage/, ref
+            for {size => 1}, [size => 1];
+        croaks_like { $on->$name(@first, $$tied) } qr/not a reference$usage/, 'a reference in a tied scalar';
+        croaks_like { $on->$name(@first, size => 1, {}) } qr/ and 'HASH\(0x[0-9a-f]+\)' has no value$usage/, 'a reference at the end';
+        croaks_like { $on->$name(@first, slotsize => 16) } qr/$class->$name: unknown option 'slotsize' \(known: $known{$method}\) at /,
+            'the options it knows';
+    };
+}
+
+subtest 'a forgotten argument' => sub {
+    croaks_like { $arena->map(slots => 16) } qr/'16' has no value; usage: \Q$usage{map}\E/, 'the name of a map';
+    croaks_like { $arena->rate(limit => 1, window => 60) } qr/'60' has no value; usage: \Q$usage{rate}\E/, 'of a limiter';
+    croaks_like { Shared::Arena->create('shop') } qr/'shop' has no value; usage: \Q$usage{create}\E/, "'name =>'";
+    croaks_like { $map->store('old', 'new', 60) } qr/'60' has no value; usage: \Q$usage{store}\E/, "'ttl =>'";
+    for (['ttl', ttl => 60], ['HASH', {ttl => 60}], ['1.5', 1.5]) {
+        my ($shown, @arguments) = @$_;
+        croaks_like { $map->incr('n', @arguments) }
+            qr/Shared::Arena::Map->incr: the addend '\Q$shown\E.*' is not an integer of 64 bits; usage: \Q$usage{incr}\E/,
+            "the addend: $shown";
+    }
+};
 
 subtest 'a deadline is given once' => sub {
     croaks_like { $map->store('old', 'new', ttl => 1, ttl_ms => 1) } qr/Shared::Arena::Map.*ttl.*ttl_ms/s, 'store';

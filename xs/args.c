@@ -1,3 +1,5 @@
+/* Counts a call's arguments, finds its object, and turns what perl has for a
+ * string into the bytes that the core compares and keeps. */
 #include "args.h"
 #include "number.h"
 
@@ -57,6 +59,23 @@ THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I
     call->object = SvRV(invocant);
     if (call->copying)
         sv_2mortal(SvREFCNT_inc_simple_NN(call->object));
+}
+
+void
+THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
+                struct bytes *key)
+{
+    THX_begin_method(aTHX_ call, method, ax, items);
+    THX_call_bytes(aTHX_ call, 1, key);
+}
+
+const void *
+THX_bare_call(pTHX_ const struct method *method, I32 ax, I32 items)
+{
+    struct call call;
+
+    THX_begin_method(aTHX_ &call, method, ax, items);
+    return call_native(&call, void);
 }
 
 HV *

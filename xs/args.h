@@ -36,6 +36,13 @@ struct bytes {
 /* Begins a call of an object's method. Croaks when it is called wrongly. */
 void THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
 
+/* The same for a method whose first argument is a key or a name: reads that too. */
+void THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
+                     struct bytes *key);
+
+/* The whole call of a method that has no arguments: its object's native handle. */
+const void *THX_bare_call(pTHX_ const struct method *method, I32 ax, I32 items);
+
 /* Begins a call of a class method; returns the stash to bless into. */
 HV *THX_begin_class(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
 
@@ -58,6 +65,9 @@ UV THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV
 SV *THX_bytes_shown(pTHX_ const struct bytes *bytes);
 
 #define begin_method(call, method, ax, items)     THX_begin_method(aTHX_ (call), (method), (ax), (items))
+#define begin_keyed(call, method, ax, items, key) \
+    THX_begin_keyed(aTHX_ (call), (method), (ax), (items), (key))
+#define bare_call(method, ax, items)              THX_bare_call(aTHX_ (method), (ax), (items))
 #define begin_class(call, method, ax, items)      THX_begin_class(aTHX_ (call), (method), (ax), (items))
 #define begin_function(call, method, ax, items)   THX_begin_function(aTHX_ (call), (method), (ax), (items))
 #define call_handle(call)                        THX_call_handle(aTHX_ (call))

@@ -93,22 +93,12 @@ THX_arena_destroy(pTHX_ I32 ax, I32 items)
 
 /* ---- What it is ---- */
 
-/* A method without arguments: the native handle. */
-static const sa_arena *
-THX_bare(pTHX_ const struct method *method, I32 ax, I32 items)
-{
-    struct call call;
-
-    begin_method(&call, method, ax, items);
-    return call_native(&call, sa_arena);
-}
-
 static const struct method size_method = { ARENA, "size", "$arena->size()", &arena_type, 1, 1 };
 
 SV *
 THX_arena_size(pTHX_ I32 ax, I32 items)
 {
-    return value_uv(sa_arena_size(THX_bare(aTHX_ &size_method, ax, items)));
+    return value_uv(sa_arena_size(bare_call(&size_method, ax, items)));
 }
 
 static const struct method created_method = { ARENA, "created", "$arena->created()", &arena_type, 1, 1 };
@@ -116,7 +106,7 @@ static const struct method created_method = { ARENA, "created", "$arena->created
 SV *
 THX_arena_created(pTHX_ I32 ax, I32 items)
 {
-    return boolSV(sa_arena_created(THX_bare(aTHX_ &created_method, ax, items)));
+    return boolSV(sa_arena_created(bare_call(&created_method, ax, items)));
 }
 
 static const struct method name_method = { ARENA, "name", "$arena->name()", &arena_type, 1, 1 };
@@ -125,7 +115,7 @@ SV *
 THX_arena_name(pTHX_ I32 ax, I32 items)
 {
     size_t length = 0;
-    const char *text = sa_arena_name(THX_bare(aTHX_ &name_method, ax, items), &length);
+    const char *text = sa_arena_name(bare_call(&name_method, ax, items), &length);
 
     return text ? newSVpvn_flags(text, length, SVs_TEMP) : &PL_sv_undef;
 }
@@ -135,7 +125,7 @@ static const struct method base_method = { ARENA, "base", "$arena->base()", &are
 SV *
 THX_arena_base(pTHX_ I32 ax, I32 items)
 {
-    return value_uv(sa_arena_base(THX_bare(aTHX_ &base_method, ax, items)));
+    return value_uv(sa_arena_base(bare_call(&base_method, ax, items)));
 }
 
 static const struct method refused_method = { ARENA, "refused", "$arena->refused()", &arena_type, 1, 1 };
@@ -143,7 +133,7 @@ static const struct method refused_method = { ARENA, "refused", "$arena->refused
 SV *
 THX_arena_refused(pTHX_ I32 ax, I32 items)
 {
-    return value_uv(sa_arena_refused(THX_bare(aTHX_ &refused_method, ax, items)));
+    return value_uv(sa_arena_refused(bare_call(&refused_method, ax, items)));
 }
 
 static const struct method have_atomics_method = {
@@ -178,7 +168,7 @@ static const struct option_spec region_options[] = {
 };
 
 static const struct method region_method = {
-    ARENA, "region", "$arena->region($name, size => bytes)", &arena_type, 2, ANY_NUMBER
+    ARENA, "region", "$arena->region($name[, size => bytes])", &arena_type, 2, ANY_NUMBER
 };
 
 void
@@ -193,8 +183,7 @@ THX_arena_region(pTHX_ I32 ax, I32 items)
     sa_status status;
     const sa_arena *native;
 
-    begin_method(&call, &region_method, ax, items);
-    call_bytes(&call, 1, &name);
+    begin_keyed(&call, &region_method, ax, items, &name);
     options_read(&call, 2, region_options, 1, &wanted);
     native = call_native(&call, sa_arena);
 
@@ -223,7 +212,7 @@ static const struct method regions_method = { ARENA, "regions", "$arena->regions
 void
 THX_arena_regions(pTHX_ I32 ax, I32 items)
 {
-    const sa_arena *native = THX_bare(aTHX_ &regions_method, ax, items);
+    const sa_arena *native = bare_call(&regions_method, ax, items);
     const uint32_t entries = sa_arena_region_count(native);
     const bool listing = GIMME_V == G_LIST;
     SV **sp = PL_stack_base + ax - 1;
@@ -258,8 +247,7 @@ THX_arena_poke(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &poke_method, ax, items);
-    call_bytes(&call, 1, &name);
+    begin_keyed(&call, &poke_method, ax, items, &name);
     offset = call_whole(&call, 2, "offset", 0, SA_MAX_ARENA_SIZE);
     call_bytes(&call, 3, &content);
 
@@ -287,8 +275,7 @@ THX_arena_peek(pTHX_ I32 ax, I32 items)
     sa_status status;
     const sa_arena *native;
 
-    begin_method(&call, &peek_method, ax, items);
-    call_bytes(&call, 1, &name);
+    begin_keyed(&call, &peek_method, ax, items, &name);
     offset = call_whole(&call, 2, "offset", 0, SA_MAX_ARENA_SIZE);
     wanted = call_whole(&call, 3, "length", 0, SA_MAX_ARENA_SIZE);
     native = call_native(&call, sa_arena);
@@ -339,8 +326,7 @@ THX_arena_map(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &map_method, ax, items);
-    call_bytes(&call, 1, &name);
+    begin_keyed(&call, &map_method, ax, items, &name);
     options_read(&call, 2, map_options, MAP_OPTIONS, values);
     if (values[MAP_SERIALISE].is.flag)
         croak_method(&map_method, "serialise => 1 is not available in this version");
@@ -380,8 +366,7 @@ THX_arena_rate(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &rate_method, ax, items);
-    call_bytes(&call, 1, &name);
+    begin_keyed(&call, &rate_method, ax, items, &name);
     options_read(&call, 2, rate_options, RATE_OPTIONS, values);
 
     object = handle_new(&rate_type, &made);

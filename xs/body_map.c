@@ -5,9 +5,10 @@
 #include "value.h"
 
 #define MAP "Shared::Arena::Map"
+#define TTL_USAGE "[, ttl => seconds | ttl_ms => milliseconds]"
 
 static const struct method store_method = {
-    MAP, "store", "$map->store($key, $value, ttl => seconds)", &map_type, 3, ANY_NUMBER
+    MAP, "store", "$map->store($key, $value" TTL_USAGE ")", &map_type, 3, ANY_NUMBER
 };
 
 SV *
@@ -19,8 +20,7 @@ THX_map_store(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &store_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &store_method, ax, items, &key);
     call_value(&call, 2, &value);
     ttl = options_ttl(&call, 3);
 
@@ -43,8 +43,7 @@ THX_map_fetch(pTHX_ I32 ax, I32 items)
     struct call call;
     struct bytes key;
 
-    begin_method(&call, &fetch_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &fetch_method, ax, items, &key);
     return value_fetch(call_handle(&call), &key);
 }
 
@@ -56,8 +55,7 @@ THX_map_exists(pTHX_ I32 ax, I32 items)
     struct call call;
     struct bytes key;
 
-    begin_method(&call, &exists_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &exists_method, ax, items, &key);
     return boolSV(sa_map_exists(call_native(&call, sa_map), key.start, key.length));
 }
 
@@ -71,8 +69,7 @@ THX_map_delete(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &delete_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &delete_method, ax, items, &key);
     ERROR_INIT(error);
     status = sa_map_delete(call_native(&call, sa_map), key.start, key.length, &error);
     if (status != SA_OK && status != SA_ABSENT)
@@ -81,7 +78,7 @@ THX_map_delete(pTHX_ I32 ax, I32 items)
 }
 
 static const struct method incr_method = {
-    MAP, "incr", "$map->incr($key, $by, ttl => seconds)", &map_type, 2, ANY_NUMBER
+    MAP, "incr", "$map->incr($key[, $by" TTL_USAGE "])", &map_type, 2, ANY_NUMBER
 };
 
 static IV
@@ -94,7 +91,8 @@ THX_increment(pTHX_ const struct call *call, I32 index)
         return 1;
     number_read(call_argument(call, index), &number);
     if (!number_signed(&number, &by))
-        croak_method(call->method, "%" SVf " is not an integer of 64 bits", SVfARG(croak_shown(number.given)));
+        croak_method(call->method, "the addend %" SVf " is not an integer of 64 bits; usage: %s",
+                     SVfARG(croak_shown(number.given)), call->method->usage);
     return by;
 }
 
@@ -109,8 +107,7 @@ THX_map_incr(pTHX_ I32 ax, I32 items)
     sa_error error;
     sa_status status;
 
-    begin_method(&call, &incr_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &incr_method, ax, items, &key);
     by = THX_increment(aTHX_ &call, 2);
     ttl = options_ttl(&call, 3);
 
@@ -135,8 +132,7 @@ THX_map_counter(pTHX_ I32 ax, I32 items)
     struct bytes key;
     int64_t now = 0;
 
-    begin_method(&call, &counter_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &counter_method, ax, items, &key);
     if (sa_map_counter(call_native(&call, sa_map), key.start, key.length, &now) != SA_OK)
         return &PL_sv_undef;
     return value_iv(now);
@@ -144,22 +140,12 @@ THX_map_counter(pTHX_ I32 ax, I32 items)
 
 /* ---- The whole map ---- */
 
-/* A method without arguments: the native handle. */
-static const sa_map *
-THX_bare(pTHX_ const struct method *method, I32 ax, I32 items)
-{
-    struct call call;
-
-    begin_method(&call, method, ax, items);
-    return call_native(&call, sa_map);
-}
-
 static const struct method keys_method = { MAP, "keys", "$map->keys()", &map_type, 1, 1 };
 
 void
 THX_map_keys(pTHX_ I32 ax, I32 items)
 {
-    const sa_map *native = THX_bare(aTHX_ &keys_method, ax, items);
+    const sa_map *native = bare_call(&keys_method, ax, items);
     const bool listing = GIMME_V == G_LIST;
     SV *room = sv_2mortal(newSV(sa_map_max_pair(native))); /* for the longest key there can be */
     SV **sp = PL_stack_base + ax - 1;
@@ -207,7 +193,7 @@ static const struct method serialised_method = { MAP, "serialised", "$map->seria
 SV *
 THX_map_serialised(pTHX_ I32 ax, I32 items)
 {
-    return boolSV(sa_map_serialised(THX_bare(aTHX_ &serialised_method, ax, items)));
+    return boolSV(sa_map_serialised(bare_call(&serialised_method, ax, items)));
 }
 
 static const struct method max_pair_method = { MAP, "max_pair", "$map->max_pair()", &map_type, 1, 1 };
@@ -215,7 +201,7 @@ static const struct method max_pair_method = { MAP, "max_pair", "$map->max_pair(
 SV *
 THX_map_max_pair(pTHX_ I32 ax, I32 items)
 {
-    return value_uv(sa_map_max_pair(THX_bare(aTHX_ &max_pair_method, ax, items)));
+    return value_uv(sa_map_max_pair(bare_call(&max_pair_method, ax, items)));
 }
 
 static const struct method capacity_method = { MAP, "capacity", "$map->capacity()", &map_type, 1, 1 };
@@ -223,5 +209,5 @@ static const struct method capacity_method = { MAP, "capacity", "$map->capacity(
 SV *
 THX_map_capacity(pTHX_ I32 ax, I32 items)
 {
-    return value_uv(sa_map_capacity(THX_bare(aTHX_ &capacity_method, ax, items)));
+    return value_uv(sa_map_capacity(bare_call(&capacity_method, ax, items)));
 }

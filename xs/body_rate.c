@@ -21,7 +21,7 @@ THX_cost(pTHX_ const struct call *call, I32 index)
     return cost;
 }
 
-static const struct method allow_method = { RATE, "allow", "$rate->allow($key, $cost)", &rate_type, 2, 3 };
+static const struct method allow_method = { RATE, "allow", "$rate->allow($key[, $cost])", &rate_type, 2, 3 };
 
 SV *
 THX_rate_allow(pTHX_ I32 ax, I32 items)
@@ -30,14 +30,13 @@ THX_rate_allow(pTHX_ I32 ax, I32 items)
     struct bytes key;
     NV cost;
 
-    begin_method(&call, &allow_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &allow_method, ax, items, &key);
     cost = THX_cost(aTHX_ &call, 2);
     return value_iv(sa_rate_allow(call_native(&call, sa_rate), key.start, key.length, (double)cost));
 }
 
 static const struct method remaining_method = {
-    RATE, "remaining", "$rate->remaining($key, $cost)", &rate_type, 2, 3
+    RATE, "remaining", "$rate->remaining($key[, $cost])", &rate_type, 2, 3
 };
 
 SV *
@@ -47,8 +46,7 @@ THX_rate_remaining(pTHX_ I32 ax, I32 items)
     struct bytes key;
     NV cost, left;
 
-    begin_method(&call, &remaining_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &remaining_method, ax, items, &key);
     cost = THX_cost(aTHX_ &call, 2);
     left = sa_rate_remaining(call_native(&call, sa_rate), key.start, key.length);
     /* Requests of that cost; of free ones there is no number to tell. */
@@ -56,7 +54,7 @@ THX_rate_remaining(pTHX_ I32 ax, I32 items)
 }
 
 static const struct method retry_after_method = {
-    RATE, "retry_after", "$rate->retry_after($key, $cost)", &rate_type, 2, 3
+    RATE, "retry_after", "$rate->retry_after($key[, $cost])", &rate_type, 2, 3
 };
 
 SV *
@@ -66,8 +64,7 @@ THX_rate_retry_after(pTHX_ I32 ax, I32 items)
     struct bytes key;
     NV cost;
 
-    begin_method(&call, &retry_after_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &retry_after_method, ax, items, &key);
     cost = THX_cost(aTHX_ &call, 2);
     return value_nv(sa_rate_retry_after(call_native(&call, sa_rate), key.start, key.length, (double)cost));
 }
@@ -80,8 +77,7 @@ THX_rate_reset(pTHX_ I32 ax, I32 items)
     struct call call;
     struct bytes key;
 
-    begin_method(&call, &reset_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &reset_method, ax, items, &key);
     return value_iv(sa_rate_reset(call_native(&call, sa_rate), key.start, key.length));
 }
 
@@ -93,8 +89,7 @@ THX_rate_forget(pTHX_ I32 ax, I32 items)
     struct call call;
     struct bytes key;
 
-    begin_method(&call, &forget_method, ax, items);
-    call_bytes(&call, 1, &key);
+    begin_keyed(&call, &forget_method, ax, items, &key);
     return value_iv(sa_rate_forget(call_native(&call, sa_rate), key.start, key.length));
 }
 
@@ -103,10 +98,7 @@ static const struct method slots_method = { RATE, "slots", "$rate->slots()", &ra
 SV *
 THX_rate_slots(pTHX_ I32 ax, I32 items)
 {
-    struct call call;
-
-    begin_method(&call, &slots_method, ax, items);
-    return value_uv(sa_rate_slots(call_native(&call, sa_rate)));
+    return value_uv(sa_rate_slots(bare_call(&slots_method, ax, items)));
 }
 
 static const struct method stats_method = { RATE, "stats", "$rate->stats()", &rate_type, 1, 1 };

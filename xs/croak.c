@@ -1,3 +1,4 @@
+/* Puts messages together and raises them; croak() finds the caller's line. */
 #include "croak.h"
 
 /* Longest part of a value that a message quotes. */

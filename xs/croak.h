@@ -11,7 +11,7 @@ struct handle_type;
 struct method {
     const char *class_name;
     const char *name;
-    const char *usage;              /* "$map->fetch(key)" */
+    const char *usage;              /* "$map->fetch($key)" */
     const struct handle_type *type; /* of the invocant; NULL: a class name */
     I32 least, most;                /* arguments, the invocant included */
 };
@@ -26,7 +26,7 @@ struct method {
 void THX_croak_method(pTHX_ const struct method *method, const char *format, ...)
     __attribute__((noreturn));
 
-/* "Usage: $map->fetch(key)" */
+/* "Usage: $map->fetch($key)" */
 void THX_croak_usage(pTHX_ const struct method *method) __attribute__((noreturn));
 
 /* The reason that the core gave, as text. Mortal. */

@@ -1,3 +1,5 @@
+/* The three types of object: what releases each, and how their magic behaves
+ * when a scalar is freed or a thread is cloned. */
 #include "handle.h"
 
 void

@@ -1,3 +1,5 @@
+/* Takes a number from whichever side of the scalar says it exactly, and checks
+ * it against the range that a caller allows. */
 #include "number.h"
 
 #define TWO_TO_THE_64 18446744073709551616.0

@@ -1,3 +1,5 @@
+/* Reads a call's options in two passes: first every name, so that a mistake
+ * among them is found before any value is looked at, then the values. */
 #include "options.h"
 #include "number.h"
 
@@ -14,15 +16,36 @@ set_standard(const struct option_spec *spec, struct option_value *value)
     }
 }
 
+/* An odd list is more often a call that forgot an argument, or wrapped the
+ * pairs in a hash, than a forgotten value: the usage shows which. */
 static void
 THX_check_pairs(pTHX_ const struct call *call, I32 first)
 {
-    struct bytes last;
+    const I32 count = call->items - first;
+    SV *last;
 
-    if ((call->items - first) % 2 == 0)
+    if (count % 2 == 0)
         return;
-    call_bytes(call, call->items - 1, &last);
-    croak_method(call->method, "options come in pairs, and %" SVf " has no value", SVfARG(bytes_shown(&last)));
+    last = call_argument(call, call->items - 1);
+    if (SvGMAGICAL(last))
+        last = sv_mortalcopy(last);
+    if (count == 1 && SvROK(last))
+        croak_method(call->method, "options are a list of pairs, not a reference; usage: %s",
+                     call->method->usage);
+    croak_method(call->method, "options come in pairs, and %" SVf " has no value; usage: %s",
+                 SVfARG(croak_shown(last)), call->method->usage);
+}
+
+/* "slots, slot_size, serialise". Mortal. */
+static SV *
+THX_known(pTHX_ const struct option_spec *specs, int count)
+{
+    SV *names = newSVpvn_flags("", 0, SVs_TEMP);
+    int place;
+
+    for (place = 0; place < count; place++)
+        sv_catpvf(names, "%s%s", place ? ", " : "", specs[place].name);
+    return names;
 }
 
 /* Place of the name in the table, or a croak. */
@@ -37,7 +60,8 @@ THX_find_spec(pTHX_ const struct call *call, I32 index, const struct option_spec
         if (strlen(specs[place].name) == name.length
             && memcmp(specs[place].name, name.start, name.length) == 0)
             return place;
-    croak_method(call->method, "unknown option %" SVf, SVfARG(bytes_shown(&name)));
+    croak_method(call->method, "unknown option %" SVf " (known: %" SVf ")", SVfARG(bytes_shown(&name)),
+                 SVfARG(THX_known(aTHX_ specs, count)));
 }
 
 static void

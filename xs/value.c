@@ -1,3 +1,5 @@
+/* Makes the scalars that calls return, with as few copies and allocations as
+ * their sizes allow. */
 #include "value.h"
 
 SV *

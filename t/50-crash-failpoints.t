@@ -1,0 +1,89 @@
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use TestArena;
+use POSIX ();
+use Test::More;
+
+use Shared::Arena;
+
+# Killed, or stopped, at each named point of a call. Needs a core that has them: perl Makefile.PL FAILPOINTS=1.
+
+plan skip_all => 'this build has no failpoints' unless Shared::Arena::_failpoints();
+
+my ($old, $new) = map { $_ x 4000 } 'A', 'B';
+
+sub fresh {
+    my $arena = Shared::Arena->create(size => 256 * 1024);
+    my $map   = $arena->map('map', slots => 32, slot_size => 4096 + 64);
+    $map->store($_, $old) for 'key', 'lapsing', map {"other $_"} 1 .. 20;
+    $map->incr('counter', 5);
+    return ($arena, $map);
+}
+
+# Runs the code in a child that has armed the point, until the child ends or stops.
+sub child {
+    my ($point, $action, $code) = @_;
+    my $pid = fork // die "fork: $!";
+    if (!$pid) {
+        Shared::Arena::_failpoint($point, $action);
+        $code->();
+        POSIX::_exit(0);
+    }
+    waitpid $pid, POSIX::WUNTRACED();
+    my $status = ${^CHILD_ERROR_NATIVE};    # $? has no word for a child that stands still
+    return ($pid, POSIX::WIFEXITED($status) ? 'ended' : POSIX::WIFSTOPPED($status) ? 'stopped' : 'killed');
+}
+
+subtest 'killed at every point of every call' => sub {
+    my %calls = (
+        overwrite => sub { $_[0]->store('key', $new) },
+        insert    => sub { $_[0]->store('fresh', $new) },
+        delete    => sub { $_[0]->delete('key') },
+        count     => sub { $_[0]->incr('counter') },
+        first     => sub { $_[0]->incr('another') },
+        deadline  => sub { $_[0]->store('key', $new, ttl => 100) },
+    );
+    my $deaths = 0;
+    for my $point (Shared::Arena::_failpoint_names()) {
+        for my $name (sort keys %calls) {
+            my ($arena, $map) = fresh();
+            my (undef, $how) = child($point, 'kill', sub { $calls{$name}->($map) });
+            $deaths++ if $how eq 'killed';
+            my %verdict = $map->_verify;
+            my $value   = $map->fetch('key') // 'none';
+            my @wrong   = (
+                ($verdict{ok} ? () : $verdict{problem}),
+                ((grep { $value eq $_ } $old, $new, 'none') ? () : 'a torn value'),
+                (grep { $map->fetch("other $_") ne $old } 1 .. 20),
+                ($map->stats->{used} == $map->keys ? () : 'a wrong count'),
+                ($map->store('key', 'next') == 1 ? () : 'a refused store'),
+            );
+            is_deeply \@wrong, [], "$name, $how at $point" if @wrong;
+        }
+    }
+    cmp_ok $deaths, '>', 60, 'so many deaths, and nobody was harmed';
+};
+
+subtest 'a writer stopped in the middle' => sub {
+    my ($arena, $map) = fresh();
+    my ($pid, $how) = child('journal.written', 'stop', sub { $map->store('key', $new) });
+    is $how, 'stopped', 'stands still with its lock held';
+    is $map->fetch('key'), $old, 'readers read on';
+    is $map->incr('counter'), 6, 'counters count on';
+    my $busy = $map->stats->{busy};
+    Shared::Arena::_lock_patience(0.1);
+    croaks_like { $map->store('key', 'stolen') } qr/->store: .*thread $pid has held the lock/, 'another writer of the key gives up and says who holds it';
+    croaks_like { $map->delete('key') } qr/->delete: .*thread $pid/, 'and so does a delete';
+    is $map->stats->{busy}, $busy + 2, 'both are counted';
+    Shared::Arena::_lock_patience(5);
+    kill CONT => $pid;
+    waitpid $pid, 0;
+    is $?, 0, 'continued, it comes to its end';
+    is $map->fetch('key'), $new, 'and has stored what it was asked to';
+    my %verdict = $map->_verify;
+    ok $verdict{ok}, 'nobody robbed it' or diag $verdict{problem};
+};
+
+done_testing;
