@@ -1,13 +1,19 @@
 #!/usr/bin/env perl
 # One rate limit for a whole pool of workers, under Mojolicious.
 #
-#   hypnotoad eg/mojo.pl                    starts it, and again: a hot deploy
-#   perl eg/mojo.pl daemon                  one process, for trying it
+#   hypnotoad eg/mojo.pl                    starts it on port 8080, and again: a hot deploy
+#   hypnotoad -s eg/mojo.pl                 stops it
+#   perl eg/mojo.pl daemon                  one process on port 3000, for trying it
+#
+#   curl -i http://127.0.0.1:8080/          greets, with the client's RateLimit-... headers; 429 once they are used up
+#   curl http://127.0.0.1:8080/stats        what each worker served, and how many requests were allowed and denied
+#
+# From a tree that is built but not installed: PERL5LIB=blib/lib:blib/arch hypnotoad eg/mojo.pl
 #
 # The arena has a name, so the processes of a hot deploy find the counts where the old ones left them. It stays until
 # the machine restarts or somebody says:
 #
-#   perl -MShared::Arena -e 'Shared::Arena->destroy("eg-mojo")'
+#   perl -MShared::Arena -e 'print Shared::Arena->destroy("eg-mojo") ? "removed\n" : "this user has no such arena\n"'
 
 use Mojolicious::Lite -signatures;
 use POSIX qw(ceil);

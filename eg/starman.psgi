@@ -1,9 +1,14 @@
 #!/usr/bin/env perl
 # One rate limit for a whole pool of workers.
 #
-#   starman --preload-app --workers 4 eg/starman.psgi
+#   starman --preload-app --workers 4 --listen 127.0.0.1:5000 eg/starman.psgi
 #
-# --preload-app matters: the arena below is made once, in the parent, and every worker forked from it shares it.
+# --preload-app matters: the arena below is made once, in the parent, and every worker forked from it shares it. Then:
+#
+#   curl -i http://127.0.0.1:5000/          greets, with the client's RateLimit-... headers; 429 once they are used up
+#   curl http://127.0.0.1:5000/stats        what each worker served, and how many requests were allowed and denied
+#
+# From a tree that is built but not installed: PERL5LIB=blib/lib:blib/arch starman ...
 
 use strict;
 use warnings;

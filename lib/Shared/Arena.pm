@@ -51,18 +51,19 @@ Shared::Arena - Maps and rate limiters in memory that processes share
 
 =head1 DESCRIPTION
 
-An arena is one block of memory, of a size fixed at its creation, that any number of processes map at the same time.
-It is divided into named regions. A region holds a map (L<Shared::Arena::Map>: keys, values and counters), a limiter
+An arena is one block of memory, of a size fixed at its creation, that any number of processes map at the same time. It
+is divided into named regions. A region is carved, that is, set aside for as long as the arena exists, by the first
+process that asks for it. It holds a map (L<Shared::Arena::Map>: keys, values and counters), a limiter
 (L<Shared::Arena::Rate>: a token bucket per key), or raw bytes (L</"region">).
 
-There is no server process and no file to lock. What one process writes, the others read at once from the same memory.
-A process may be killed at any moment without leaving a lock held or an entry half written.
+There is no server process. What one process writes, the others read at once from the same memory. A process may be
+killed at any moment; it leaves no lock held, no entry half written and nothing to clean up.
 
 L<Shared::Arena::Guide> says which structure suits which job, how to use them under Starman, hypnotoad and a plain
 C<fork>, and how to size them. L<Shared::Arena::Format> describes the shared bytes.
 
-Nothing is exported. Methods croak, at the caller's line, on an unknown option, an odd option list, or an argument
-outside its range; a call that croaks has created and changed nothing.
+Nothing is exported. Unless the method says otherwise, an argument outside its range croaks, as do an unknown option and
+an odd option list. Croaks name the caller's line, and a call that croaks has created and changed nothing.
 
 =head1 CONSTRUCTORS
 
@@ -79,43 +80,50 @@ signal later. The options are:
 
 =item *
 
-B<size>: The bytes that L</"region">, L</"map"> and L</"rate"> may hand out, from 1 to 2**46; 1 MiB if not given.
-Bookkeeping comes on top of this and is never taken out of it. See L</"WHAT A REGION COSTS">.
+B<size>: The bytes that L</"region">, L</"map"> and L</"rate"> may carve, from 1 to 2**46; 1 MiB if not given.
+Bookkeeping comes on top of this and is never taken out of it. See L</"WHAT A REGION COSTS"> and
+L</"HOW MUCH MEMORY AN ARENA TAKES">.
 
 =item *
 
 B<name>: Without a name the memory has no path and belongs to this process and the children it forks. With one, other
 processes of the same user can L</"attach"> to it, and it stays until L</"destroy"> or the next boot. A name is 1 to 200
-bytes with neither C</> nor NUL in it. Each user has names of their own.
+bytes with neither C</> nor NUL in it. Each effective user id has names of its own. C<undef> is the same as no name, so
+C<< name => $ENV{ARENA} >> makes an anonymous arena when that variable is not set.
 
 =item *
 
-B<regions>: The most regions the arena can hold, from 1 to 65536; 64 if not given.
+B<regions>: The most regions the arena can hold, from 1 to 65536; 64 if not given. Fewer of them take less memory.
 
 =back
 
 If an arena of that name exists, C<create> attaches to it; C<size> and C<regions> are then those it was made with. When
 several processes create one name at the same time, L</"created"> is true in exactly one of them, and none of them can
-see the arena before it is complete.
+see the arena before it is complete. Where memory has room for one arena but not for all these attempts, the late ones
+queue for a moment, then attach to the one that was made.
 
-Croaks with the reason when there is no space or no permission, or when something of that name exists that this
-version cannot use.
+Croaks with the reason when there is no permission, or when something of that name exists that cannot be used (see
+L</"attach">). Also croaks when the memory cannot be had: the arena would be larger than the largest file the process
+may make (C<ulimit -f>), than the free space of the file system, or than the memory that the kernel (C<MemAvailable> and
+free swap) or the control group (version 2) says is left. This is compared before anything is reserved, so an arena that
+cannot fit is an error and not a case for the kernel's out-of-memory killer. The message says how much was needed and
+how much is free.
 
 =head2 attach
 
   my $arena = Shared::Arena->attach('shop');
   die 'the shop is not open' unless $arena;
 
-Attaches to the arena of that name and returns it, or C<undef> if there is none. Never creates one. Croaks with the
-reason if the name exists but cannot be used: the file belongs to another user, others may write to it, it is not an
+Attaches to this user's arena of that name and returns it, or C<undef> if there is none. Never creates one. Croaks with
+the reason if the name exists but cannot be used: the file belongs to another user, others may write to it, it is not an
 arena, it was cut short, its layout is of another version, or it was made before the machine last started.
 
 =head2 destroy
 
   my $was_there = Shared::Arena->destroy('shop');
 
-Removes the name. Returns true if it was there. Processes that have the arena mapped keep it, with everything in it,
-until they end; a new L</"create"> of the name makes a new, empty arena.
+Removes the name. Returns true if it was there, false if this user has no arena of that name. Processes that have the
+arena mapped keep it, with everything in it, until they end; a new L</"create"> of the name makes a new, empty arena.
 
 =head1 METHODS
 
@@ -144,10 +152,10 @@ B<serialise>: For values that are Perl structures. Not available in this version
 
 =back
 
-Croaks if the name is empty or longer than 31 bytes, if the map does not fit into what is left of the arena, and if the
-name was carved with other options or as something else. The last message contains C<is already carved with a different
-type or size> and gives what was asked for and what is there. An option left out stands for its default, not for
-whatever is there.
+Croaks if the name is empty or longer than 31 bytes; if the map does not fit into what is left of the arena (C<does not
+fit: it takes N bytes, and of the arena's S there are F free>); and if the name was carved with other options or as
+something else. That message contains C<is already carved with a different type or size> and gives what was asked for
+and what is there. An option left out stands for its default, not for whatever is there.
 
 =head2 rate
 
@@ -255,8 +263,16 @@ Of C<size>, each kind of region takes no more than this, rounded up to a multipl
   limiter      slots * 16 + 150      (slots rounded up as described above)
 
 An arena whose C<size> is the sum of these holds those regions, whatever their mix, up to its C<regions>. What the
-structures need beyond that (index, spare buffers, locks, alignment) is added by L</"create">, for the worst mix there
-could be: the memory reserved is a little more than twice C<size>, and at most 17,280 bytes for each of C<regions>.
+structures need beyond that (index, spare buffers, locks, alignment) is added by L</"create">.
+
+=head1 HOW MUCH MEMORY AN ARENA TAKES
+
+L</"create"> does not know yet what will be carved, and reserves for the worst mix there could be:
+
+  size * 33 / 16 + up to 17,280 bytes for each of regions + up to 303 bytes
+
+The default arena, 1 MiB and 64 regions, takes 3,245,056 bytes; with C<< regions => 2 >> it takes 2,197,504. So give
+C<regions> where memory is short: the number of maps, limiters and raw regions there will be.
 
 =head1 PROCESSES AND FORKING
 
@@ -269,19 +285,34 @@ arena.
 An anonymous arena goes away with the last process that has it mapped. A named one stays when all its processes have
 ended, until L</"destroy"> or the next boot.
 
+Processes in different pid namespaces, such as those of containers, may share a named arena, if they run with the same
+effective user id and see the same directory (L</"SHARED_ARENA_DIR">). Those that share a limiter must be in one time
+namespace.
+
 =head1 CRASHES
 
 A process may end at any point, by C<SIGKILL> too. Every key then has its old value or its new one, no lock stays held,
-no slot is lost and no counter is off by the dead process's doing: the kernel marks a lock whose holder died, and the
-next process that takes it finishes or undoes what was in progress. Readers take no lock and do not notice.
+no slot is lost and no counter is wrong because of it: the kernel marks a lock whose holder died, and the next process
+that takes it finishes or undoes what was in progress. Readers take no lock and do not notice.
 
 A process that was only stopped (C<SIGSTOP>, a debugger) while writing delays no reader, and no writer but those whose
 keys share its lock. Such a writer waits at most five seconds, then croaks naming the thread that holds the lock.
 
 =head1 THREADS
 
-Objects are not cloned into a new ithread: there the variables hold no object, while those of the creating thread stay
-valid. A thread may create and attach arenas itself, and share named ones with other threads and processes.
+Objects are not cloned into a new ithread. There the variables hold no object, so that perl says C<Can't call method
+"fetch" on unblessed reference>, while those of the creating thread stay valid. A thread may create and attach arenas
+itself, and share named ones with other threads and processes.
+
+=head1 SIGNALS
+
+Perl runs a handler from C<%SIG> between two of its operations, and never in the middle of a call. Such a handler may
+use any object, and may die.
+
+Handlers that perl runs at once may interrupt a call: all of them with C<PERL_SIGNALS=unsafe>, and those set by
+C<POSIX::sigaction> without its C<safe> flag. If such a handler makes a call that needs the lock the interrupted call
+holds, it croaks with C<called from a handler that interrupted another call on the same lock>. If it dies in the middle
+of a call, the lock stays held for as long as the process lives; this is not supported.
 
 =head1 LIMITS
 
@@ -328,8 +359,9 @@ The hash seeds are random numbers drawn for each arena, so that a client who cho
 =head2 SHARED_ARENA_DIR
 
 The directory for named arenas, F</dev/shm> if not set or empty. The file of an arena is called
-F<shared-arena.UID.NAME>. The directory should be on a tmpfs: on a disk the kernel writes the contents out from time to
-time, and an arena from before the last boot is still there, and refused until L</"destroy"> removes it.
+F<shared-arena.UID.NAME>, where UID is the effective user id. The directory should be on a tmpfs: on a disk the kernel
+writes the contents out from time to time, and an arena from before the last boot is still there, and refused until
+L</"destroy"> removes it.
 
 =head1 SEE ALSO
 

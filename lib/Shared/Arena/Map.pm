@@ -52,12 +52,14 @@ L<Shared::Arena/"map">.
 Keys and values are bytes and may hold any of them, NUL included. A key has at least one byte; a value may be empty or
 C<undef>. Strings that are C<eq> are one key, and one value, whatever their internal UTF-8 flag; a string with a
 character above 255 is kept as its UTF-8 bytes, and comes back as those. C<undef> as a key is the empty key, with perl's
-warning about uninitialized values. A reference is turned into a string like any other scalar.
+warning about uninitialized values. A reference is turned into a string like any other scalar, C<HASH(0x...)>; see
+L</"store">.
 
 =head2 What is guaranteed
 
 A map of N slots takes N live keys, whatever they are. A key that is already there can always be overwritten, in a full
-map too. A store that finds no free slot takes that of a lapsed entry before it refuses.
+map too. A store that finds no free slot takes that of an entry that has lapsed, that is, whose deadline has passed,
+before it refuses.
 
 L</"fetch"> returns a value as one L</"store"> wrote it, whole, also while other processes overwrite or delete it, and
 also when one of them is killed while doing so. Increments are never lost.
@@ -84,7 +86,14 @@ details.
   my $rc = $map->store('greeting', 'hello', ttl_ms => 250);  # 1, for a quarter of a second
 
 Sets a key. The result is C<1> when it is stored, C<0> when the map is full (counted in C<full>), and C<-1> when the key
-is empty or key and value together are longer than L</"max_pair">. With C<0> and C<-1> nothing has changed.
+is empty or key and value together are longer than L</"max_pair">. With C<0> and C<-1> nothing has changed. Since C<-1>
+is true in Perl, compare:
+
+  $map->store('greeting', 'hello') == 1 or warn 'not stored';
+
+The value is kept as bytes. A reference would be kept as the string C<HASH(0x...)>, which is of no use to anybody: store
+what a serialiser makes of it, as in L<Shared::Arena::Guide/"Store a structure">. (C<< serialise => 1 >>, with which a
+map will do this by itself, is for a later version and croaks in this one.)
 
 C<ttl> gives the entry a deadline, in seconds, and C<ttl_ms> in milliseconds. It is rounded to the nearest millisecond,
 and to at least one. From that moment the key is absent in every process. Without either, or with C<undef> or C<0>, the
@@ -124,8 +133,12 @@ C<ttl> or C<ttl_ms> applies when the call creates the counter or starts a lapsed
 deadline, so that one call counts in fixed windows.
 
 C<undef>, with nothing changed, if the key holds something that is not a counter, if it is absent and the map is full,
-or if it is empty or longer than L</"max_pair">. Croaks with C<counter overflow> if the sum is out of range, and on an
-addend that is not an integer in that range.
+or if it is empty or longer than L</"max_pair">. Croaks with C<counter overflow: N and M more> if the sum is out of
+range, and on an addend that is not an integer in that range.
+
+Do not initialise or reset a counter with L</"store">: C<< $map->store(hits => 0) >> makes the key the string C<0>,
+which is no counter, and from then on C<incr> answers C<undef>. An absent key starts at 0 by itself, and L</"delete">
+resets it.
 
 A stored value of exactly eight bytes counts as a counter if, read as a native signed 64-bit integer, it lies strictly
 between -2**53 and 2**53; eight printable characters never do. L</"fetch"> returns such a value as the bytes that
@@ -151,7 +164,8 @@ stored or deleted meanwhile may be listed or not.
   my %stats = $map->stats;
   my $stats = $map->stats;  # hash reference
 
-Figures for the whole map, from all processes. They are exact whenever no other call is in progress.
+Figures for the whole map, from all processes. They are exact whenever no other call is in progress; what writers that
+died left unfinished is finished first.
 
 =over 4
 
@@ -205,7 +219,12 @@ yet.
 
 A lapsed entry reads as absent from its deadline on, in every method and process. It is not removed by a timer but
 collected by the next call that lands on it (any method but C<keys> with its key, or a C<store> or C<incr> of a new key
-that needs its slot), and counted in C<expired> then. Until that moment it counts in C<used>.
+that needs its slot), and counted in C<expired> then. Until that moment it counts in C<used>. A reader leaves it to a
+later call when a writer has the lock just then.
+
+A call that needs a slot for a new key and finds none first completes what writers that died left unfinished, then takes
+the slot of one lapsed entry. It passes over entries whose lock another process holds, and waits for such a lock only if
+no other lapsed entry is to be had.
 
 Deadlines are moments of the system's wall clock, in milliseconds. Setting the clock moves them. The clock is read only
 when a deadline is given or found.
@@ -219,7 +238,7 @@ are not related ask a named arena for it, with the same options.
 
 When a process is killed in the middle of C<store>, C<delete> or C<incr>, the key has its old value or its new one, and
 the next writer puts the rest in order. A process stopped in the middle delays writers of keys that share its lock, and
-in a full map new keys that need the slot of a lapsed one there. They wait at most five seconds and then croak. It
+in a full map new keys when the only lapsed entries are among those. They wait at most five seconds and then croak. It
 delays no reader and no C<incr> of an existing counter.
 
 =head1 LIMITS
@@ -251,7 +270,8 @@ No method works on several keys at once, and none changes a value in place excep
 L<Shared::Arena>, L<Shared::Arena::Rate>, L<Shared::Arena::Guide>, L<Shared::Arena::Format>.
 
 The ideas are older than this module: open addressing, with a bound on the distance of each key from its home; the
-sequence lock, as in the Linux kernel; and the robust futex of Linux.
+sequence lock, as in the Linux kernel; and the robust futex of Linux, a lock that the kernel takes from a holder that
+dies.
 
 =head1 COPYRIGHT AND LICENSE
 

@@ -52,8 +52,9 @@ requests through, not 1000.
 =head2 What is guaranteed
 
 Over any stretch of T seconds, one key is allowed at most C<limit + T * limit / window> requests, rounded down, from
-however many processes. The arithmetic is in integers and accumulates no error. For most limits it is exact; otherwise a
-rate is rounded down, by less than what flows in during a nanosecond of each C<window>.
+however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. The arithmetic is in integers and
+accumulates no error. For most limits it is exact; otherwise a rate is rounded down, by less than what flows in during a
+nanosecond of each C<window>.
 
 A refused request takes nothing and does not delay the refill. A client that keeps asking gets its full rate.
 
@@ -90,7 +91,8 @@ more requests through than it should, and never refuses one that it should allow
 
 =head1 METHODS
 
-A key is a string of bytes, as in L<Shared::Arena::Map>. It may be of any length, and empty.
+A key is a string of bytes, as in L<Shared::Arena::Map>. It may be of any length, and empty. C<undef> is the empty key,
+with perl's warning about uninitialized values: clients whose address is not known then share one bucket.
 
 =head2 allow
 
@@ -98,8 +100,8 @@ A key is a string of bytes, as in L<Shared::Arena::Map>. It may be of any length
   if ($rate->allow('192.0.2.7', 2.5)) { ... }
 
 Takes the cost, 1 if not given, from the key's bucket and returns C<1>, or returns C<0> and takes nothing if the bucket
-holds less. The cost is in requests and may be fractional. A cost of 0 is always allowed; a cost above C<limit> never
-is. Croaks on a cost that is negative, infinite or no number.
+holds less. The cost is in requests and may be fractional (see L</"LIMITS">). A cost of 0 is always allowed; a cost
+above C<limit> never is. Croaks on a cost that is negative, infinite or no number.
 
 =head2 remaining
 
@@ -181,9 +183,9 @@ that are not related ask a named arena for it, with the same options.
 
 =head1 CRASHES
 
-A check is one atomic change of one slot, and two more for a key that has no bucket yet. A process that is killed has
-spent or has not. There is no lock, and what a dead process left half done in taking a slot is finished by the next
-check of that key, or taken over as a free slot.
+A check is one atomic change of one slot (a compare-and-swap, which writes only what is still as it was read), and two
+more for a key that has no bucket yet. A process that is killed has spent or has not. There is no lock, and what a dead
+process left half done in taking a slot is finished by the next check of that key, or taken over as a free slot.
 
 =head1 LIMITS
 
@@ -192,8 +194,12 @@ check of that key, or taken over as a free slot.
 =item *
 
 C<limit> from 1e-9 to 1e9, C<window> from 1e-9 to 315576000 seconds, up to 2**31 slots. A limit below 1 allows only
-costs below 1. A rate above 3e9 requests a second is counted in steps of
-several requests.
+costs below 1. A rate above 3e9 requests a second is counted in steps of several requests.
+
+=item *
+
+A fractional cost is rounded up to the limiter's unit of account, by less than what flows in during a nanosecond. So at
+one and the same instant the tenth of ten costs of 0.7 may find a limit of 7 a hair short.
 
 =item *
 
@@ -202,7 +208,8 @@ Buckets hold tokens only. There is no list of keys and no way to ask for one, si
 =item *
 
 Time is the system's monotonic clock, which nobody can set and which stands still while the machine is suspended.
-Processes that share a limiter must be in one time namespace, as processes are unless told otherwise.
+Processes that share a limiter must be in one time namespace, as processes are unless told otherwise; their pid
+namespaces may differ.
 
 =back
 
@@ -215,8 +222,8 @@ keys that cost something to obtain, such as addresses or accounts, and not whate
 
 L<Shared::Arena>, L<Shared::Arena::Map>, L<Shared::Arena::Guide>, L<Shared::Arena::Format>.
 
-The algorithm is the generic cell rate algorithm of ITU-T recommendation I.371, in its virtual scheduling form: for each
-key the moment is kept at which its bucket will be full, and nothing else.
+The algorithm is the generic cell rate algorithm (GCRA) of ITU-T recommendation I.371, in its virtual scheduling form:
+for each key the moment is kept at which its bucket will be full, and nothing else.
 
 =head1 COPYRIGHT AND LICENSE
 

@@ -1,4 +1,4 @@
-//! How much memory can still be had: what the machine says, and the control group this process runs in.
+//! How much memory can still be had: what the machine says, and the control group (version 2) this process runs in.
 
 use std::fs;
 

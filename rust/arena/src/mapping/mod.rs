@@ -83,24 +83,24 @@ impl Mapping {
 fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
     // A signal interrupts a reservation and undoes it; small steps make progress between two ticks of a timer.
     const STEP: u64 = 4 << 20;
-    let refused = |code: i32, room: Option<u64>| {
-        let free = room.map_or(String::new(), |free| format!(" ({free} bytes free)"));
-        let doing = format!("cannot reserve {length} bytes in {what}{free}");
+    let refused = |code: i32, most: Option<u64>, of_what: &str| {
+        let room = most.map_or(String::new(), |most| format!(" ({most} bytes {of_what})"));
+        let doing = format!("cannot reserve {length} bytes in {what}{room}");
         Err(Error::System { doing, cause: io::Error::from_raw_os_error(code) })
     };
     // Asking first: a request that can never fit must neither fill the file system on the way nor, worse, the
     // memory, for then the kernel would kill somebody to make room.
     let largest = largest_file();
     if largest.is_some_and(|most| most < length) {
-        return refused(libc::EFBIG, largest);
+        return refused(libc::EFBIG, largest, "may a file have here");
     }
     let room = free_bytes(file);
     if room.is_some_and(|free| free < length) {
-        return refused(libc::ENOSPC, room);
+        return refused(libc::ENOSPC, room, "free");
     }
     let memory = if lives_in_memory(file) { memory::available() } else { None };
     if memory.is_some_and(|free| free < length) {
-        return refused(libc::ENOMEM, memory);
+        return refused(libc::ENOMEM, memory, "free");
     }
     let mut done = 0;
     while done < length {
@@ -109,7 +109,7 @@ fn reserve(file: &File, length: u64, what: &str) -> Result<()> {
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), done as libc::off_t, step as libc::off_t) } {
             0 => done += step,
             libc::EINTR => {}
-            code => return refused(code, free_bytes(file)),
+            code => return refused(code, free_bytes(file), "free"),
         }
     }
     Ok(())
