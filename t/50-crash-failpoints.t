@@ -86,4 +86,60 @@ subtest 'a writer stopped in the middle' => sub {
     ok $verdict{ok}, 'nobody robbed it' or diag $verdict{problem};
 };
 
+subtest 'signals are handled while a call waits' => sub {
+    require Time::HiRes;
+    my ($arena, $map) = fresh();
+    $map->incr('ticks', 0);    # so that the handler only counts, which waits for nobody
+    my ($pid) = child('journal.written', 'stop', sub { $map->store('key', $new) });
+
+    # perl's own way out of a call that takes too long.
+    my $started = Time::HiRes::time();
+    my $done = eval { local $SIG{ALRM} = sub { die "time is up\n" }; Time::HiRes::alarm(0.2); $map->store('key', 'x'); 1 };
+    is $@, "time is up\n", 'an alarm ends the wait by its handler';
+    cmp_ok Time::HiRes::time() - $started, '<', 4, 'long before the call would have given up';
+
+    # More signals than perl lets pile up once ended the call from inside the handler, with the signal blocked for good.
+    my $ticks = 0;
+    Shared::Arena::_lock_patience(2);
+    {
+        local $SIG{ALRM} = sub { $ticks++; $map->incr('ticks') };
+        Time::HiRes::setitimer(Time::HiRes::ITIMER_REAL(), 0.005, 0.005);
+        croaks_like { $map->store('key', 'x') } qr/has held the lock/, 'a wait through some hundred signals ends as any other';
+        my $before = $ticks;
+        select undef, undef, undef, 0.05 for 1 .. 4;
+        Time::HiRes::setitimer(Time::HiRes::ITIMER_REAL(), 0);
+        cmp_ok $before, '>', 120, 'all were handled meanwhile';
+        cmp_ok $ticks, '>', $before, 'and are still';
+        is $map->counter('ticks'), $ticks, 'each counted, by calls from the handler';
+    }
+
+    # A handler may do anything at all.
+    my ($key, $value) = ('key', 'a value that the handler changes');
+    my $short = $arena->map('map', slots => 32, slot_size => 4096 + 64);
+    local $SIG{ALRM} = sub { $key = $value = 'z' x 100_000; $short->DESTROY; undef $short };
+    Time::HiRes::alarm(0.1);
+    croaks_like { $short->store($key, $value) } qr/->store: not a live/, 'its object released, the call says so';
+
+    Shared::Arena::_lock_patience(5);
+    $SIG{ALRM} = sub { kill CONT => $pid; $key = 'q' x 100_000; $value = '' };
+    ($key, $value) = ('key', 'what was asked for');
+    Time::HiRes::alarm(0.1);
+    is $map->store($key, $value), 1, 'let go by a handler, the call goes on';
+    is $map->fetch('key'), 'what was asked for', 'with the arguments it was made with';
+    waitpid $pid, 0;
+    my %verdict = $map->_verify;
+    ok $verdict{ok}, 'and all is well' or diag $verdict{problem};
+};
+
+subtest 'a remover stopped half-way is waited for before a key is refused' => sub {
+    my ($arena, $map) = fresh();
+    $map->store("fill $_", 'x') for 1 .. 9;
+    is $map->store('one too many', 'x'), 0, 'the map is full';
+    my ($pid) = child('word.published', 'stop', sub { $map->delete('lapsing') });
+    local $SIG{ALRM} = sub { kill CONT => $pid };
+    alarm 1;
+    is $map->store('new', 'x'), 1, 'the slot it gives back is there for the next key';
+    waitpid $pid, 0;
+};
+
 done_testing;

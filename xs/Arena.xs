@@ -29,6 +29,7 @@ BOOT:
     if (sa_abi_version() != SA_ABI_VERSION)
         croak("Shared::Arena: compiled for version %d of its core, linked with version %d",
               (int)SA_ABI_VERSION, (int)sa_abi_version());
+    sa_wait_in_turns(TRUE); /* for PATIENTLY() */
 
 void
 create(...)

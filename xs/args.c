@@ -209,6 +209,30 @@ THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV le
     return whole;
 }
 
+/* Into a copy that no handler can reach; those in `digits` are one. */
+static void
+THX_keep_bytes(pTHX_ struct bytes *bytes)
+{
+    if (!bytes || !bytes->start
+        || (bytes->start >= (const uint8_t *)bytes->digits
+            && bytes->start < (const uint8_t *)bytes->digits + sizeof bytes->digits))
+        return;
+    bytes->start = (const uint8_t *)SvPVX(newSVpvn_flags((const char *)bytes->start, bytes->length, SVs_TEMP));
+}
+
+void
+THX_call_pause(pTHX_ struct call *call, struct bytes *first, struct bytes *second)
+{
+    if (!call->copying) {
+        call->copying = TRUE;
+        THX_keep_arguments(aTHX_ call);
+        sv_2mortal(SvREFCNT_inc_simple_NN(call->object));
+        THX_keep_bytes(aTHX_ first);
+        THX_keep_bytes(aTHX_ second);
+    }
+    PERL_ASYNC_CHECK();
+}
+
 SV *
 THX_bytes_shown(pTHX_ const struct bytes *bytes)
 {

@@ -61,6 +61,18 @@ bool THX_call_value(pTHX_ const struct call *call, I32 index, struct bytes *byte
 /* A positional number: a whole one, or a croak that names it. */
 UV THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV least, UV most);
 
+/* Makes a call of the core that may wait for a lock: it comes back from time
+ * to time with SA_AGAIN and nothing held, and then perl's signal handlers run.
+ * They may do anything, so `invocation` finds the handle anew, and the bytes it
+ * is given (NULL for none) are kept for it. */
+#define PATIENTLY(status, call, first, second, invocation)                  \
+    STMT_START {                                                            \
+        while (((status) = (invocation)) == SA_AGAIN)                       \
+            THX_call_pause(aTHX_ (call), (first), (second));                \
+    } STMT_END
+
+void THX_call_pause(pTHX_ struct call *call, struct bytes *first, struct bytes *second);
+
 /* Bytes as a message shows them. Mortal. */
 SV *THX_bytes_shown(pTHX_ const struct bytes *bytes);
 

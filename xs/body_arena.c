@@ -181,16 +181,16 @@ THX_arena_region(pTHX_ I32 ax, I32 items)
     uint64_t offset = 0, length = 0;
     sa_error error;
     sa_status status;
-    const sa_arena *native;
 
     begin_keyed(&call, &region_method, ax, items, &name);
     options_read(&call, 2, region_options, 1, &wanted);
-    native = call_native(&call, sa_arena);
 
     ERROR_INIT(error);
-    status = wanted.given
-        ? sa_region_carve(native, TEXT(name), wanted.is.whole, &offset, &length, &error)
-        : sa_region_find(native, TEXT(name), &offset, &length);
+    PATIENTLY(status, &call, &name, NULL,
+              wanted.given
+                  ? sa_region_carve(call_native(&call, sa_arena), TEXT(name), wanted.is.whole, &offset, &length,
+                                    &error)
+                  : sa_region_find(call_native(&call, sa_arena), TEXT(name), &offset, &length));
 
     SP = PL_stack_base + ax - 1;
     switch (status) {
@@ -333,8 +333,9 @@ THX_arena_map(pTHX_ I32 ax, I32 items)
 
     object = handle_new(&map_type, &made);
     ERROR_INIT(error);
-    status = sa_map_bind(call_native(&call, sa_arena), TEXT(name), values[MAP_SLOTS].is.whole,
-                         values[MAP_SLOT_SIZE].is.whole, values[MAP_SERIALISE].is.flag, &native, &error);
+    PATIENTLY(status, &call, &name, NULL,
+              sa_map_bind(call_native(&call, sa_arena), TEXT(name), values[MAP_SLOTS].is.whole,
+                          values[MAP_SLOT_SIZE].is.whole, values[MAP_SERIALISE].is.flag, &native, &error));
     made->mg_ptr = (char *)native;
     if (status != SA_OK)
         THX_croak_carve(aTHX_ &map_method, &name, status, &error);
@@ -371,8 +372,9 @@ THX_arena_rate(pTHX_ I32 ax, I32 items)
 
     object = handle_new(&rate_type, &made);
     ERROR_INIT(error);
-    status = sa_rate_bind(call_native(&call, sa_arena), TEXT(name), (double)values[RATE_LIMIT].is.real,
-                          (double)values[RATE_WINDOW].is.real, values[RATE_SLOTS].is.whole, &native, &error);
+    PATIENTLY(status, &call, &name, NULL,
+              sa_rate_bind(call_native(&call, sa_arena), TEXT(name), (double)values[RATE_LIMIT].is.real,
+                           (double)values[RATE_WINDOW].is.real, values[RATE_SLOTS].is.whole, &native, &error));
     made->mg_ptr = (char *)native;
     if (status != SA_OK)
         THX_croak_carve(aTHX_ &rate_method, &name, status, &error);

@@ -161,7 +161,7 @@ THX_hook_verify(pTHX_ I32 ax, I32 items)
 
     begin_method(&call, &verify_method, ax, items);
     ERROR_INIT(error);
-    status = sa_map_verify(call_native(&call, sa_map), &error);
+    PATIENTLY(status, &call, NULL, NULL, sa_map_verify(call_native(&call, sa_map), &error));
     if (status != SA_OK && status != SA_CORRUPT)
         croak_status(&verify_method, status, &error);
 

@@ -25,8 +25,9 @@ THX_map_store(pTHX_ I32 ax, I32 items)
     ttl = options_ttl(&call, 3);
 
     ERROR_INIT(error);
-    status = sa_map_store(call_native(&call, sa_map), key.start, key.length, value.start, value.length,
-                          ttl, &error);
+    PATIENTLY(status, &call, &key, &value,
+              sa_map_store(call_native(&call, sa_map), key.start, key.length, value.start, value.length,
+                           ttl, &error));
     switch (status) {
     case SA_OK:        return value_iv(1);
     case SA_FULL:      return value_iv(0);
@@ -71,7 +72,8 @@ THX_map_delete(pTHX_ I32 ax, I32 items)
 
     begin_keyed(&call, &delete_method, ax, items, &key);
     ERROR_INIT(error);
-    status = sa_map_delete(call_native(&call, sa_map), key.start, key.length, &error);
+    PATIENTLY(status, &call, &key, NULL,
+              sa_map_delete(call_native(&call, sa_map), key.start, key.length, &error));
     if (status != SA_OK && status != SA_ABSENT)
         croak_status(&delete_method, status, &error);
     return value_iv(status == SA_OK);
@@ -112,7 +114,8 @@ THX_map_incr(pTHX_ I32 ax, I32 items)
     ttl = options_ttl(&call, 3);
 
     ERROR_INIT(error);
-    status = sa_map_incr(call_native(&call, sa_map), key.start, key.length, by, ttl, &now, &error);
+    PATIENTLY(status, &call, &key, NULL,
+              sa_map_incr(call_native(&call, sa_map), key.start, key.length, by, ttl, &now, &error));
     switch (status) {
     case SA_OK:
         return value_iv(now);
@@ -175,7 +178,7 @@ THX_map_stats(pTHX_ I32 ax, I32 items)
 
     begin_method(&call, &stats_method, ax, items);
     ERROR_INIT(error);
-    status = sa_map_stats(call_native(&call, sa_map), &now, &error);
+    PATIENTLY(status, &call, NULL, NULL, sa_map_stats(call_native(&call, sa_map), &now, &error));
     if (status != SA_OK)
         croak_status(&stats_method, status, &error);
     {

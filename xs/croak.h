@@ -19,8 +19,8 @@ struct method {
 #define ANY_NUMBER I32_MAX
 
 /* Rust writes a text only for the statuses that become a croak, so only the
- * part that is read without one is set beforehand. */
-#define ERROR_INIT(error) ((error).length = 0, (error).text[0] = '\0')
+ * parts that are read without one are set beforehand. */
+#define ERROR_INIT(error) ((error).waited_ns = 0, (error).length = 0, (error).text[0] = '\0')
 
 /* "Class->method: " and the formatted reason (perl's own formats, so SVf works). */
 void THX_croak_method(pTHX_ const struct method *method, const char *format, ...)

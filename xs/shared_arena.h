@@ -126,6 +126,11 @@ typedef int32_t sa_status;
  */
 typedef struct sa_error {
   /*
+   What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
+   process waits in turns.
+   */
+  uint64_t waited_ns;
+  /*
    The code that was returned.
    */
   sa_status status;
@@ -289,6 +294,12 @@ typedef struct sa_rate_figures {
  A bug in this library.
  */
 #define SA_INTERNAL 12
+
+/*
+ Somebody holds a lock, and the process waits in turns (`sa_wait_in_turns`): nothing has happened. Handle signals,
+ then make the same call with the same `sa_error`.
+ */
+#define SA_AGAIN 13
 
 #ifdef __cplusplus
 extern "C" {
@@ -455,6 +466,12 @@ sa_status sa_region_peek(const struct sa_arena *arena,
                          uint8_t *out,
                          size_t n,
                          struct sa_error *err);
+
+/*
+ Lets every call of this process that must wait for a lock return SA_AGAIN after a turn of a few milliseconds, so
+ that its caller can handle signals meanwhile. Without it, calls wait by themselves.
+ */
+void sa_wait_in_turns(bool on);
 
 /*
  The map of that name, carved now if nobody has. SA_INVALID, SA_FULL, SA_SHAPE, SA_CORRUPT.

@@ -306,8 +306,9 @@ itself, and share named ones with other threads and processes.
 
 =head1 SIGNALS
 
-Perl runs a handler from C<%SIG> between two of its operations, and never in the middle of a call. Such a handler may
-use any object, and may die.
+Perl runs a handler from C<%SIG> between two of its operations. A call that waits for a lock lets it run too, every few
+milliseconds and while it holds nothing, so an C<alarm> whose handler dies ends the wait. Such a handler may use any
+object. A call made before goes on with the arguments it was made with; if the handler released its object, it croaks.
 
 Handlers that perl runs at once may interrupt a call: all of them with C<PERL_SIGNALS=unsafe>, and those set by
 C<POSIX::sigaction> without its C<safe> flag. If such a handler makes a call that needs the lock the interrupted call

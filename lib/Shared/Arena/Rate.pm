@@ -54,7 +54,7 @@ requests through, not 1000.
 Over any stretch of T seconds, one key is allowed at most C<limit + T * limit / window> requests, rounded down, from
 however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. The arithmetic is in integers and
 accumulates no error. For most limits it is exact; otherwise a rate is rounded down, by less than what flows in during a
-nanosecond of each C<window>.
+nanosecond of each C<window>, and the last request of a full bucket may have to wait for the clock's next nanosecond.
 
 A refused request takes nothing and does not delay the refill. A client that keeps asking gets its full rate.
 

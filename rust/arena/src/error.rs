@@ -40,6 +40,11 @@ pub enum Error {
         /// How long this caller waited, in milliseconds.
         waited_ms: u64,
     },
+    /// A lock is held and the caller asked to wait in turns: nothing has happened, and the call may be made again.
+    Waiting {
+        /// How long the call has waited in all its turns, in nanoseconds.
+        waited_ns: u64,
+    },
     /// This thread holds the lock already: a handler ran in the middle of a call.
     Reentered,
     /// A counter would leave the signed 64-bit range.
@@ -94,6 +99,7 @@ impl fmt::Display for Error {
             Error::Busy { holder, waited_ms } => {
                 write!(out, "thread {holder} has held the lock for more than {waited_ms} ms")
             }
+            Error::Waiting { waited_ns } => write!(out, "still waiting for a lock, after {} ms", waited_ns / 1_000_000),
             Error::Reentered => out.write_str("called from a handler that interrupted another call on the same lock"),
             Error::Overflow { number, by } => write!(out, "counter overflow: {number} and {by} more"),
             Error::System { doing, cause } => {

@@ -28,7 +28,8 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::process::{self, Thread};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::cell::Cell;
 
 const OWNER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 0x4000_0000;
@@ -41,6 +42,31 @@ static PATIENCE: AtomicU64 = AtomicU64::new(PATIENCE_MS);
 /// For tests: how long this process waits for a lock.
 pub fn set_patience(milliseconds: u64) {
     PATIENCE.store(milliseconds, Ordering::Relaxed);
+}
+
+/// Whether calls that must wait come back after each turn.
+static IN_TURNS: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// What this thread's call has waited in earlier turns.
+    static WAITED_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Lets every call of this process that must wait for a lock return [`Error::Waiting`] after a turn of a few
+/// milliseconds, so that a caller with signals to handle can handle them while nothing is held, and call again.
+pub fn wait_in_turns(on: bool) {
+    IN_TURNS.store(on, Ordering::Relaxed);
+}
+
+/// Whether it is so.
+#[must_use]
+pub fn waits_in_turns() -> bool {
+    IN_TURNS.load(Ordering::Relaxed)
+}
+
+/// Says what this thread's next call has waited already; 0 to begin with, and afterwards.
+pub fn resume_wait(waited_ns: u64) {
+    WAITED_NS.set(waited_ns);
 }
 
 /// What the arena says about its locks.
@@ -209,9 +235,12 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
             continue;
         }
         let now = clock::unfrozen_monotonic_ns();
-        let waited = now - *started.get_or_insert(now);
+        let waited = WAITED_NS.get() + (now - *started.get_or_insert(now));
         if waited >= patience_ns {
             return overdue(guard, seen, mixed, court, waited / 1_000_000);
+        }
+        if slept != 0 && waits_in_turns() {
+            return Err(Error::Waiting { waited_ns: waited });
         }
         if seen & WAITERS == 0
             && word.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed).is_err()

@@ -1,7 +1,7 @@
 //! Status codes, error texts, and the boundary no panic crosses.
 
 use libc::c_char;
-use shared_arena::Error;
+use shared_arena::{lock, Error};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// How a call ended: one of the `SA_…` codes below.
@@ -34,6 +34,10 @@ pub const SA_CORRUPT: sa_status = 11;
 /// A bug in this library.
 pub const SA_INTERNAL: sa_status = 12;
 
+/// Somebody holds a lock, and the process waits in turns (`sa_wait_in_turns`): nothing has happened. Handle signals,
+/// then make the same call with the same `sa_error`.
+pub const SA_AGAIN: sa_status = 13;
+
 /// Bytes of an error's text, the NUL that ends it among them.
 pub const SA_ERROR_TEXT: usize = 500;
 
@@ -41,6 +45,9 @@ pub const SA_ERROR_TEXT: usize = 500;
 /// SA_INVALID, SA_SYSTEM, SA_CORRUPT or SA_INTERNAL, or SA_FULL from carving or binding.
 #[repr(C)]
 pub struct sa_error {
+    /// What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
+    /// process waits in turns.
+    pub waited_ns: u64,
     /// The code that was returned.
     pub status: sa_status,
     /// Bytes of text, without the NUL.
@@ -55,6 +62,7 @@ fn code(error: &Error) -> sa_status {
         Error::Shape { .. } => SA_SHAPE,
         Error::Full { .. } | Error::NoEntry { .. } => SA_FULL,
         Error::Busy { .. } | Error::Reentered => SA_BUSY,
+        Error::Waiting { .. } => SA_AGAIN,
         Error::Overflow { .. } => SA_OVERFLOW,
         Error::System { .. } => SA_SYSTEM,
         Error::Corrupt(_) => SA_CORRUPT,
@@ -86,8 +94,24 @@ unsafe fn fill(out: *mut sa_error, status: sa_status, text: &str) -> sa_status {
 /// # Safety
 /// `out` is null or points at an sa_error.
 pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_status, Error>) -> sa_status {
-    match catch_unwind(AssertUnwindSafe(body)) {
+    // SAFETY: the caller's promise.
+    let waited_ns = unsafe { out.as_ref() }.filter(|_| lock::waits_in_turns()).map_or(0, |error| error.waited_ns);
+    if waited_ns != 0 {
+        lock::resume_wait(waited_ns);
+    }
+    let result = catch_unwind(AssertUnwindSafe(body));
+    if waited_ns != 0 {
+        lock::resume_wait(0);
+    }
+    match result {
         Ok(Ok(status)) => status,
+        Ok(Err(Error::Waiting { waited_ns })) => {
+            // SAFETY: as above.
+            if let Some(error) = unsafe { out.as_mut() } {
+                error.waited_ns = waited_ns;
+            }
+            SA_AGAIN
+        }
         // SAFETY: the caller's promise.
         Ok(Err(error)) => unsafe { fill(out, code(&error), &error.to_string()) },
         Err(panic) => {
@@ -97,6 +121,13 @@ pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_s
             unsafe { fill(out, SA_INTERNAL, &format!("a bug in the library: {text}")) }
         }
     }
+}
+
+/// Lets every call of this process that must wait for a lock return SA_AGAIN after a turn of a few milliseconds, so
+/// that its caller can handle signals meanwhile. Without it, calls wait by themselves.
+#[no_mangle]
+pub extern "C" fn sa_wait_in_turns(on: bool) {
+    lock::wait_in_turns(on);
 }
 
 /// Runs a call that has no error to tell; a panic becomes `otherwise`.

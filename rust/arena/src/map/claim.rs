@@ -104,7 +104,8 @@ impl Map {
         false
     }
 
-    fn freed(&self) -> u64 {
+    /// Grows with every buffer that is given back.
+    pub(super) fn freed(&self) -> u64 {
         // SYNC(freed): pairs with the releases in give_back().
         self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.freed.load(Ordering::Acquire)))
     }

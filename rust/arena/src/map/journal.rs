@@ -71,7 +71,9 @@ impl Map {
         match self.arena.lock(&stripe.lock) {
             Ok(guard) => Ok(self.begin(index, guard)),
             Err(error) => {
-                self.count_busy();
+                if !matches!(error, Error::Waiting { .. }) {
+                    self.count_busy();
+                }
                 Err(error)
             }
         }

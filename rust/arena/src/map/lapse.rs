@@ -14,12 +14,13 @@
 //! search that saw any lock held concludes nothing. So wherever a writer stops, its lapsed entry is looked for; and
 //! where it dies, whoever repairs the stripe forgets what was known.
 
+use super::journal::Step;
 use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::clock;
 use crate::error::Result;
-use crate::layout::LANES;
+use crate::layout::{Stripe, LANES};
 use crate::sync::{fence, Ordering};
 
 const UNKNOWN: u64 = 1 << 63;
@@ -85,7 +86,7 @@ impl Map {
         let header = self.header();
         let known = header.next_lapse.load(Ordering::Acquire);
         if known == NEVER || (known & UNKNOWN == 0 && !self.has_lapsed(known)) {
-            return Ok(false);
+            return self.await_remover();
         }
         let now = clock::wall_ns() / NANOSECONDS;
         let search = UNKNOWN | (header.searches.fetch_add(1, Ordering::Relaxed) + 1) & NEVER;
@@ -130,6 +131,19 @@ impl Map {
             // Fails if a store noted a deadline since the search began.
             let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
         }
-        Ok(false)
+        self.await_remover()
+    }
+
+    /// A remover between emptying its word and giving the buffer back has a slot that nobody else can see: waits for
+    /// it. False when there is none.
+    fn await_remover(&self) -> Result<bool> {
+        let removes = |stripe: &Stripe| {
+            stripe.lock.load(Ordering::Relaxed) != 0
+                && stripe.journal.step.load(Ordering::Acquire) == Step::Remove as u64
+        };
+        match self.stripes.iter().position(removes) {
+            Some(index) => self.turn(index).map(|_| true),
+            None => Ok(false),
+        }
     }
 }

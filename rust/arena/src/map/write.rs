@@ -100,6 +100,7 @@ impl Map {
         }
         let hash = self.hash(key);
         for _ in 0..MOST_ROUNDS {
+            let freed = self.freed();
             let turn = self.turn(self.stripe_of(hash))?;
             let found = turn.locate(key, hash)?;
             let lapsed = found.as_ref().is_some_and(|found| self.has_lapsed(found.deadline));
@@ -117,8 +118,8 @@ impl Map {
             if put {
                 return Ok(Upsert::Put);
             }
-            // Lapsed entries never cause a refusal.
-            if !self.make_room()? {
+            // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
+            if !self.make_room()? && freed == self.freed() {
                 // Relaxed: a statistic.
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
