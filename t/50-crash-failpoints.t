@@ -100,7 +100,7 @@ subtest 'signals are handled while a call waits' => sub {
 
     # More signals than perl lets pile up once ended the call from inside the handler, with the signal blocked for good.
     my $ticks = 0;
-    Shared::Arena::_lock_patience(2);
+    Shared::Arena::_lock_patience(3);
     {
         local $SIG{ALRM} = sub { $ticks++; $map->incr('ticks') };
         Time::HiRes::setitimer(Time::HiRes::ITIMER_REAL(), 0.005, 0.005);
