@@ -127,9 +127,17 @@ typedef int32_t sa_status;
 typedef struct sa_error {
   /*
    What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
-   process waits in turns.
+   process waits in turns, as are the next two.
    */
   uint64_t waited_ns;
+  /*
+   How much of that was for the present holder of the lock.
+   */
+  uint64_t held_ns;
+  /*
+   That holder: the kernel's id of a thread.
+   */
+  uint32_t holder;
   /*
    The code that was returned.
    */

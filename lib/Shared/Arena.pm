@@ -269,9 +269,9 @@ structures need beyond that (index, spare buffers, locks, alignment) is added by
 
 L</"create"> does not know yet what will be carved, and reserves for the worst mix there could be:
 
-  size * 33 / 16 + up to 17,280 bytes for each of regions + up to 303 bytes
+  size * 38 / 16 + up to 17,280 bytes for each of regions + up to 303 bytes
 
-The default arena, 1 MiB and 64 regions, takes 3,245,056 bytes; with C<< regions => 2 >> it takes 2,197,504. So give
+The default arena, 1 MiB and 64 regions, takes 3,572,736 bytes; with C<< regions => 2 >> it takes 2,525,184. So give
 C<regions> where memory is short: the number of maps, limiters and raw regions there will be.
 
 =head1 PROCESSES AND FORKING
@@ -296,7 +296,8 @@ no slot is lost and no counter is wrong because of it: the kernel marks a lock w
 that takes it finishes or undoes what was in progress. Readers take no lock and do not notice.
 
 A process that was only stopped (C<SIGSTOP>, a debugger) while writing delays no reader, and no writer but those whose
-keys share its lock. Such a writer waits at most five seconds, then croaks naming the thread that holds the lock.
+keys share its lock. Such a writer croaks when one thread has held the lock for five seconds, and names it. (As long as
+the lock changes hands it goes on waiting, at most thirty seconds in all.)
 
 =head1 THREADS
 

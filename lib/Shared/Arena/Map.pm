@@ -183,8 +183,8 @@ B<tombstones>: Free slots that held a key before. They cost nothing and are used
 
 =item *
 
-B<busy>: Calls that gave up: reads of an entry that others kept changing, and writes that waited five seconds for a
-lock.
+B<busy>: Calls that gave up: reads of an entry that others kept changing, and writes that waited too long for a lock: five
+seconds for one holder, or thirty for several.
 
 =item *
 
@@ -238,8 +238,8 @@ are not related ask a named arena for it, with the same options.
 
 When a process is killed in the middle of C<store>, C<delete> or C<incr>, the key has its old value or its new one, and
 the next writer puts the rest in order. A process stopped in the middle delays writers of keys that share its lock, and
-in a full map new keys when the only lapsed entry, or the slot just being given back, is among those. They wait at most
-five seconds and then croak. It delays no reader and no C<incr> of an existing counter.
+in a full map new keys when the only lapsed entry, or the slot just being given back, is among those. They wait for it
+at most five seconds and then croak, naming its thread. It delays no reader and no C<incr> of an existing counter.
 
 =head1 LIMITS
 

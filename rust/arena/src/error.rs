@@ -1,5 +1,6 @@
 //! Everything that can go wrong, and the one table from error to message.
 
+use crate::patience::Wait;
 use std::fmt;
 use std::io;
 
@@ -34,17 +35,9 @@ pub enum Error {
         limit: u32,
     },
     /// A lock was held by somebody else for longer than a caller waits.
-    Busy {
-        /// The kernel's id of the thread that holds it.
-        holder: u32,
-        /// How long this caller waited, in milliseconds.
-        waited_ms: u64,
-    },
+    Busy(Wait),
     /// A lock is held and the caller asked to wait in turns: nothing has happened, and the call may be made again.
-    Waiting {
-        /// How long the call has waited in all its turns, in nanoseconds.
-        waited_ns: u64,
-    },
+    Waiting(Wait),
     /// This thread holds the lock already: a handler ran in the middle of a call.
     Reentered,
     /// A counter would leave the signed 64-bit range.
@@ -96,10 +89,14 @@ impl fmt::Display for Error {
                 write!(out, "does not fit: it takes {needed} bytes, and of the arena's {size} there are {free} free")
             }
             Error::NoEntry { limit } => write!(out, "does not fit: all {limit} regions of the arena are taken"),
-            Error::Busy { holder, waited_ms } => {
-                write!(out, "thread {holder} has held the lock for more than {waited_ms} ms")
+            Error::Busy(Wait { waited_ns, held_ns, holder }) => {
+                write!(out, "thread {holder} has held the lock for more than {} ms", held_ns / 1_000_000)?;
+                if held_ns < waited_ns {
+                    write!(out, ", and others before, {} ms in all", waited_ns / 1_000_000)?;
+                }
+                Ok(())
             }
-            Error::Waiting { waited_ns } => write!(out, "still waiting for a lock, after {} ms", waited_ns / 1_000_000),
+            Error::Waiting(wait) => write!(out, "still waiting for a lock, after {} ms", wait.waited_ns / 1_000_000),
             Error::Reentered => out.write_str("called from a handler that interrupted another call on the same lock"),
             Error::Overflow { number, by } => write!(out, "counter overflow: {number} and {by} more"),
             Error::System { doing, cause } => {

@@ -9,7 +9,7 @@ use core::mem::size_of;
 /// The first bytes of every arena.
 pub const MAGIC: [u8; 8] = *b"ShArena\n";
 /// Raised with every change to the shared bytes.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 /// Written as a native integer, so that a machine of the other byte order reads something else.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
@@ -91,7 +91,7 @@ pub(crate) mod kind {
     pub const LIMITER: u32 = 3;
 }
 
-/// The start of a map's region. Stripes, groups, owners and buffers follow, in that order.
+/// The start of a map's region. Stripes, groups, owners, vacancies and buffers follow, in that order.
 #[repr(C, align(64))]
 pub(crate) struct MapHeader {
     pub slots: AtomicU64,
@@ -125,9 +125,11 @@ pub(crate) struct Stripe {
     pub expired: AtomicU64,
     /// Grows when a buffer is given back, before and after: a search for a free one that saw it grow looks again.
     pub freed: AtomicU64,
-    /// Where the next search for a free buffer starts: a word of the owner table.
+    /// Where the next search for a free buffer starts: a word of the owner table, in the line that is being closed.
     pub cursor: AtomicU64,
-    pub reserved: [AtomicU64; 2],
+    /// 0, or the deadline of an entry that is being published.
+    pub noting: AtomicU64,
+    pub reserved: AtomicU64,
     pub journal: Journal,
 }
 
@@ -265,11 +267,14 @@ pub(crate) struct MapLayout {
     pub groups: u64,
     /// Slots and a spare for each stripe.
     pub buffers: u64,
+    /// Lines of owner bytes.
+    pub owner_lines: u64,
     /// Bytes from one buffer to the next.
     pub stride: u64,
     pub stripes_at: u64,
     pub groups_at: u64,
     pub owners_at: u64,
+    pub vacancies_at: u64,
     pub buffers_at: u64,
     pub length: u64,
 }
@@ -287,15 +292,29 @@ impl MapLayout {
         // equal ranges of groups, so that writers of different stripes write different lines.
         let groups = round_up(slots.div_ceil(5), stripes);
         let buffers = slots + stripes;
-        // Whole lines where that costs at most an eighth, so that neighbours share none.
-        let lines = round_up(slot_size, LINE);
-        let stride = if lines - slot_size <= slot_size / 8 { lines } else { round_up(slot_size, 16) };
+        // Whole lines: counting on one key is not to slow counting on its neighbour.
+        let stride = round_up(slot_size, LINE);
+        let owner_lines = buffers.div_ceil(LINE);
         let stripes_at = size_of::<MapHeader>() as u64;
         let groups_at = stripes_at + stripes * size_of::<Stripe>() as u64;
         let owners_at = groups_at + groups * size_of::<Group>() as u64;
-        let buffers_at = owners_at + round_up(buffers, LINE);
-        let length = buffers_at + round_up(buffers * stride, LINE);
-        MapLayout { slots, stripes, groups, buffers, stride, stripes_at, groups_at, owners_at, buffers_at, length }
+        let vacancies_at = owners_at + owner_lines * LINE;
+        let buffers_at = vacancies_at + round_up(owner_lines.div_ceil(8), LINE);
+        let length = buffers_at + buffers * stride;
+        MapLayout {
+            slots,
+            stripes,
+            groups,
+            buffers,
+            owner_lines,
+            stride,
+            stripes_at,
+            groups_at,
+            owners_at,
+            vacancies_at,
+            buffers_at,
+            length,
+        }
     }
 }
 
@@ -320,23 +339,23 @@ pub(crate) const fn limiter_length(slots: u64) -> u64 {
     size_of::<LimiterHeader>() as u64 + TALLIES * size_of::<Tally>() as u64 + slots * 16
 }
 
-/// What a limiter's statistics, or a map's fixed parts, add to what `charge / 16 * 33` gives.
+/// What a limiter's statistics, or a map's fixed parts, add to what `charge / 16 * 38` gives.
 const SURPLUS: u64 = 4_800;
 
 /// The room regions need when each may cost more than it is charged: enough for every mix of charges that sums
 /// to `size` in at most `regions` regions.
 ///
-/// A map costs at most 33/16 of its charge (the worst is the smallest slot size, whose buffers are 48 bytes for
-/// 33, with an eighth of spares, 12.8 bytes of index and one of owner table) and what its stripes add: at most
-/// 24 bytes a slot, and no more than 12,288 in all. A limiter adds its statistics, and every region up to one
-/// line of alignment and the map header.
+/// A map costs at most 38/16 of its charge (the worst is the smallest slot size, whose buffers are 64 bytes for
+/// 33, with 12.8 bytes of index and one of owner table) and what its stripes add: at most 24 bytes a slot, and no
+/// more than 12,288 in all. A limiter adds its statistics, and every region up to one line of alignment and the map
+/// header.
 pub(crate) const fn room_for(size: u64, regions: u64) -> u64 {
     const PER_STRIPED_MAP: u64 = 12_288;
     // The cheapest region is a raw one of 16 bytes; the cheapest with a header of its own is a map of one slot.
     let small = min(regions, size / 16 + 1) * 128;
     let with_header = min(regions, size / 176 + 1) * SURPLUS;
     let striped = min(regions * PER_STRIPED_MAP, size / 33 * 24 + 24);
-    round_up(size / 16 * 33 + 48 + small + with_header + striped, LINE)
+    round_up(size / 16 * 38 + 48 + small + with_header + striped, LINE)
 }
 
 const fn min(a: u64, b: u64) -> u64 {
@@ -351,9 +370,9 @@ const fn min(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// What one region takes beyond `33/16` of its charge.
+    /// What one region takes beyond `38/16` of its charge.
     fn surplus(length: u64, charge: u64) -> u64 {
-        (length + LINE).saturating_sub(charge / 16 * 33)
+        (length + LINE).saturating_sub(charge / 16 * 38)
     }
 
     #[test]
@@ -384,7 +403,7 @@ mod tests {
             assert!(surplus(limiter_length(slots), limiter_charge(slots)) <= SURPLUS);
         }
         for size in 1..5000 {
-            assert!(round_up(size, LINE) + LINE <= raw_charge(size) / 16 * 33 + 128);
+            assert!(round_up(size, LINE) + LINE <= raw_charge(size) / 16 * 38 + 128);
         }
     }
 

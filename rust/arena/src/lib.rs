@@ -4,7 +4,7 @@
 //! is ever a pointer: everything in the mapping is a fixed-width integer that is bounded before it is used.
 //!
 //! The modules, from the bottom up: `sync` (atomics), `layout` (the shared bytes), `hash`, `clock`, `error`,
-//! `mapping` (where the bytes come from), `header` (validating them), `process` and `lock` (robust locks),
+//! `mapping` (where the bytes come from), `header` (validating them), `process`, `patience` and `lock` (robust locks),
 //! `arena` and `registry` (regions), `map` and `rate`.
 
 mod arena;
@@ -14,9 +14,10 @@ pub mod failpoint;
 mod hash;
 mod header;
 pub mod layout;
-pub mod lock;
+mod lock;
 mod map;
 mod mapping;
+pub mod patience;
 mod process;
 mod rate;
 mod registry;

@@ -27,47 +27,13 @@
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::patience::{self, Wait};
 use crate::process::{self, Thread};
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::cell::Cell;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 const OWNER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 0x4000_0000;
 const WAITERS: u32 = 0x8000_0000;
-
-/// How long a writer waits for a living holder, in milliseconds, unless a test sets another bound.
-pub const PATIENCE_MS: u64 = 5_000;
-static PATIENCE: AtomicU64 = AtomicU64::new(PATIENCE_MS);
-
-/// For tests: how long this process waits for a lock.
-pub fn set_patience(milliseconds: u64) {
-    PATIENCE.store(milliseconds, Ordering::Relaxed);
-}
-
-/// Whether calls that must wait come back after each turn.
-static IN_TURNS: AtomicBool = AtomicBool::new(false);
-
-thread_local! {
-    /// What this thread's call has waited in earlier turns.
-    static WAITED_NS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Lets every call of this process that must wait for a lock return [`Error::Waiting`] after a turn of a few
-/// milliseconds, so that a caller with signals to handle can handle them while nothing is held, and call again.
-pub fn wait_in_turns(on: bool) {
-    IN_TURNS.store(on, Ordering::Relaxed);
-}
-
-/// Whether it is so.
-#[must_use]
-pub fn waits_in_turns() -> bool {
-    IN_TURNS.load(Ordering::Relaxed)
-}
-
-/// Says what this thread's next call has waited already; 0 to begin with, and afterwards.
-pub fn resume_wait(waited_ns: u64) {
-    WAITED_NS.set(waited_ns);
-}
 
 /// What the arena says about its locks.
 #[derive(Clone, Copy)]
@@ -212,9 +178,9 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
     const SPINS: u32 = 100;
     const TURN_NS: u64 = 5_000_000;
     let word = guard.word;
-    let patience_ns = PATIENCE.load(Ordering::Relaxed).saturating_mul(1_000_000);
     let mixed = court.mixed_namespaces.load(Ordering::Relaxed) != 0;
-    let mut started = None;
+    let mut waited = Wait::resumed();
+    let mut seen_at = None;
     let mut slept = 0;
     let mut spins = 0;
     loop {
@@ -224,6 +190,7 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
             if guard.try_take(seen, slept) {
                 return Ok(seen & OWNER_DIED != 0);
             }
+            waited.changed_hands();
             continue;
         }
         if seen & OWNER == guard.thread.id && !mixed {
@@ -235,12 +202,13 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
             continue;
         }
         let now = clock::unfrozen_monotonic_ns();
-        let waited = WAITED_NS.get() + (now - *started.get_or_insert(now));
-        if waited >= patience_ns {
-            return overdue(guard, seen, mixed, court, waited / 1_000_000);
+        waited.goes_on(seen & OWNER, now - seen_at.replace(now).unwrap_or(now));
+        let left_ns = waited.left_ns();
+        if left_ns == 0 {
+            return overdue(guard, seen, mixed, court, waited);
         }
-        if slept != 0 && waits_in_turns() {
-            return Err(Error::Waiting { waited_ns: waited });
+        if slept != 0 && patience::waits_in_turns() {
+            return Err(Error::Waiting(waited));
         }
         if seen & WAITERS == 0
             && word.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed).is_err()
@@ -248,13 +216,13 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
             continue;
         }
         slept = WAITERS;
-        sleep(word, seen | WAITERS, TURN_NS.min(patience_ns - waited));
+        sleep(word, seen | WAITERS, TURN_NS.min(left_ns));
     }
 }
 
 /// The bound has passed. A holder that lives is never robbed; a word that names nobody, and that the kernel did
 /// not mark, was scribbled on, and is broken.
-fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, waited_ms: u64) -> Result<bool> {
+fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, waited: Wait) -> Result<bool> {
     let holder = seen & OWNER;
     if !mixed && process::is_gone(holder) {
         announce(guard.word, &guard.thread);
@@ -265,7 +233,7 @@ fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, wait
             return Ok(true);
         }
     }
-    Err(Error::Busy { holder, waited_ms })
+    Err(Error::Busy(waited))
 }
 
 fn sleep(word: &AtomicU32, expected: u32, nanoseconds: u64) {
@@ -386,7 +354,7 @@ mod tests {
         }
         word.store(0, Ordering::SeqCst);
         let waited_ms = waiter.join().unwrap() / 1_000_000;
-        assert!(waited_ms < PATIENCE_MS - 1_000, "{waited_ms} ms");
+        assert!(waited_ms < patience::PATIENCE_MS - 1_000, "{waited_ms} ms");
     }
 
     #[test]

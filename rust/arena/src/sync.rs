@@ -64,6 +64,16 @@ macro_rules! counting {
             pub(crate) fn fetch_add(&self, by: $value, order: Ordering) -> $value {
                 self.0.fetch_add(by, order)
             }
+
+            #[inline]
+            pub(crate) fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
+                self.0.fetch_or(bits, order)
+            }
+
+            #[inline]
+            pub(crate) fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
+                self.0.fetch_and(bits, order)
+            }
         }
     };
 }

@@ -1,7 +1,8 @@
 //! Status codes, error texts, and the boundary no panic crosses.
 
 use libc::c_char;
-use shared_arena::{lock, Error};
+use shared_arena::patience::{self, Wait};
+use shared_arena::Error;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// How a call ended: one of the `SA_…` codes below.
@@ -46,8 +47,12 @@ pub const SA_ERROR_TEXT: usize = 500;
 #[repr(C)]
 pub struct sa_error {
     /// What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
-    /// process waits in turns.
+    /// process waits in turns, as are the next two.
     pub waited_ns: u64,
+    /// How much of that was for the present holder of the lock.
+    pub held_ns: u64,
+    /// That holder: the kernel's id of a thread.
+    pub holder: u32,
     /// The code that was returned.
     pub status: sa_status,
     /// Bytes of text, without the NUL.
@@ -61,8 +66,8 @@ fn code(error: &Error) -> sa_status {
         Error::Invalid(_) => SA_INVALID,
         Error::Shape { .. } => SA_SHAPE,
         Error::Full { .. } | Error::NoEntry { .. } => SA_FULL,
-        Error::Busy { .. } | Error::Reentered => SA_BUSY,
-        Error::Waiting { .. } => SA_AGAIN,
+        Error::Busy(_) | Error::Reentered => SA_BUSY,
+        Error::Waiting(_) => SA_AGAIN,
         Error::Overflow { .. } => SA_OVERFLOW,
         Error::System { .. } => SA_SYSTEM,
         Error::Corrupt(_) => SA_CORRUPT,
@@ -95,20 +100,21 @@ unsafe fn fill(out: *mut sa_error, status: sa_status, text: &str) -> sa_status {
 /// `out` is null or points at an sa_error.
 pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_status, Error>) -> sa_status {
     // SAFETY: the caller's promise.
-    let waited_ns = unsafe { out.as_ref() }.filter(|_| lock::waits_in_turns()).map_or(0, |error| error.waited_ns);
-    if waited_ns != 0 {
-        lock::resume_wait(waited_ns);
+    let earlier = unsafe { out.as_ref() }.filter(|error| patience::waits_in_turns() && error.waited_ns != 0);
+    let resumes = earlier.is_some();
+    if let Some(sa_error { waited_ns, held_ns, holder, .. }) = earlier {
+        patience::resume_wait(Wait { waited_ns: *waited_ns, held_ns: *held_ns, holder: *holder });
     }
     let result = catch_unwind(AssertUnwindSafe(body));
-    if waited_ns != 0 {
-        lock::resume_wait(0);
+    if resumes {
+        patience::resume_wait(Wait::default());
     }
     match result {
         Ok(Ok(status)) => status,
-        Ok(Err(Error::Waiting { waited_ns })) => {
+        Ok(Err(Error::Waiting(wait))) => {
             // SAFETY: as above.
             if let Some(error) = unsafe { out.as_mut() } {
-                error.waited_ns = waited_ns;
+                (error.waited_ns, error.held_ns, error.holder) = (wait.waited_ns, wait.held_ns, wait.holder);
             }
             SA_AGAIN
         }
@@ -127,7 +133,7 @@ pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_s
 /// that its caller can handle signals meanwhile. Without it, calls wait by themselves.
 #[no_mangle]
 pub extern "C" fn sa_wait_in_turns(on: bool) {
-    lock::wait_in_turns(on);
+    patience::wait_in_turns(on);
 }
 
 /// Runs a call that has no error to tell; a panic becomes `otherwise`.

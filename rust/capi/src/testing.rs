@@ -3,7 +3,7 @@
 use crate::bytes;
 use crate::error::*;
 use libc::c_char;
-use shared_arena::{clock, failpoint, lock, Error};
+use shared_arena::{clock, failpoint, patience, Error};
 
 /// Freezes the wall clock (nanoseconds since 1970), the monotonic clock, both or neither, for this process.
 #[no_mangle]
@@ -20,7 +20,7 @@ pub extern "C" fn sa_test_clock_reads() -> u64 {
 /// How long this process waits for a lock somebody holds, in milliseconds.
 #[no_mangle]
 pub extern "C" fn sa_test_lock_patience(ms: u64) {
-    lock::set_patience(ms);
+    patience::set_patience(ms);
 }
 
 /// Whether this build has failpoints.

@@ -10,9 +10,10 @@
 //! | fill | `Buffer::fill`, the even sequence | `Buffer::sequence` | the bytes under that sequence |
 //! | refill | `Buffer::fill`, the fence after the odd sequence | `Buffer::unchanged`, the fence | that they changed |
 
+use super::word::Word;
 use super::Content;
 use crate::failpoint;
-use crate::layout::{BufferHeader, BUFFER_HEADER};
+use crate::layout::{BufferHeader, BUFFER_HEADER, LINE};
 use crate::mapping::Mapping;
 use crate::sync::{self, fence, AtomicU64, Ordering};
 use std::mem::MaybeUninit;
@@ -75,7 +76,7 @@ impl Buffers {
     /// Whoever keeps the result keeps `mapping` alive as long.
     pub(super) unsafe fn new(mapping: &Mapping, offset: u64, count: u64, stride: u64) -> Option<Buffers> {
         let bytes: &[AtomicU64] = mapping.view(offset, count.checked_mul(stride)? / 8)?;
-        if stride < BUFFER_HEADER + 16 || stride % 16 != 0 || offset % 16 != 0 {
+        if stride < LINE || stride % LINE != 0 || offset % LINE != 0 {
             return None;
         }
         Some(Buffers { start: NonNull::from(bytes).cast(), count, stride: stride as usize })
@@ -101,22 +102,24 @@ impl Buffers {
 }
 
 impl Buffer<'_> {
-    /// The sequence number to read under; None while a writer fills the buffer.
+    /// The sequence number to read under, if the buffer is complete and `cell` names it, as `word`, after the number
+    /// was read. If that is still the number in the end, the bytes are those that were published at this moment; what
+    /// becomes of the word meanwhile is no matter, and so a reader has until the buffer is filled again.
     #[inline]
-    pub(super) fn sequence(&self) -> Option<u64> {
+    pub(super) fn sequence(&self, cell: &AtomicU64, word: Word) -> Option<u64> {
         // SYNC(fill): pairs with the release at the end of fill().
         let sequence = self.header.incarnation.first(Ordering::Acquire);
-        (sequence % 2 == 0).then_some(sequence)
+        // SYNC(publish): pairs with the releases in journal.rs. The number may have been that of a filling which
+        // nobody published yet; a word that is there now is of no earlier one.
+        (sequence % 2 == 0 && cell.load(Ordering::Acquire) == word.0).then_some(sequence)
     }
 
-    /// Whether all that was read since `sequence` belongs together, and `cell` still held `word` meanwhile. With
-    /// both, the buffer was published, with just these bytes, at some moment of the read.
+    /// Whether all that was read since `sequence` belongs together.
     #[inline]
-    pub(super) fn unchanged(&self, sequence: u64, cell: &AtomicU64, word: u64) -> bool {
+    pub(super) fn unchanged(&self, sequence: u64) -> bool {
         // SYNC(refill): pairs with the fence in fill(): bytes of a later filling bring its sequence with them.
         fence(Ordering::Acquire);
-        // The word is looked at before the sequence: what was published then has this sequence until now.
-        cell.load(Ordering::Acquire) == word && self.header.incarnation.first(Ordering::Relaxed) == sequence
+        self.header.incarnation.first(Ordering::Relaxed) == sequence
     }
 
     /// Kind and lengths, if they are possible here.

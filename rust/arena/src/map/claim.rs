@@ -12,10 +12,17 @@
 //! Each stripe keeps one spare for ever, so `slots` buffers are left for entries: a map takes that many keys,
 //! always, and finding no free buffer is what "full" means. A claim is noted in the stripe's journal before it is
 //! made, so a writer that dies in between loses nothing: the byte itself says whether it got the buffer.
+//! `vacancy` keeps a search for a free byte short.
+//!
+//! | edge | release | acquire | makes visible |
+//! |---|---|---|---|
+//! | owner | `Map::change_owner` | `Map::owner`, `Map::change_owner` | that the buffer's old life is over |
+//! | freed | `Turn::free`, `Turn::reopen_line` | `Map::freed` | the free byte, or that there is one coming |
 
 use super::journal::Turn;
-use super::Map;
+use super::{Map, WORDS_A_LINE};
 use crate::failpoint;
+use crate::layout::{Stripe, LINE};
 use crate::sync::{AtomicU64, Ordering};
 
 const NEVER_USED: u8 = 0;
@@ -52,7 +59,7 @@ impl Claim {
 }
 
 /// A word with the high bit of each byte set that is 0 or 255 in `owners` (and of some others after the first).
-fn free_bytes(owners: u64) -> u64 {
+pub(super) fn free_bytes(owners: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
     let zeros = owners.wrapping_sub(ONES) & !owners;
@@ -73,10 +80,19 @@ impl Map {
         }
         for (index, stripe) in self.stripes.iter().enumerate() {
             stripe.spare.store((self.layout.slots + index as u64) as u32, Ordering::Relaxed);
-            // Each stripe begins its search in its own share, so that neighbours in memory have one writer.
+            // Each stripe begins its search in its own share, on a line of its own where shares are that large, so
+            // that neighbours in memory have one writer.
             let share = self.layout.slots * index as u64 / self.layout.stripes;
-            stripe.cursor.store(share / 8, Ordering::Relaxed);
+            let step = if self.layout.slots / self.layout.stripes < LINE { 8 } else { LINE };
+            stripe.cursor.store(share.div_ceil(step) * step / 8, Ordering::Relaxed);
         }
+        self.lay_out_vacancies();
+    }
+
+    /// The word and the line of owners that a stripe's cursor names.
+    pub(super) fn cursor(&self, stripe: &Stripe) -> (u64, u64) {
+        let word = stripe.cursor.load(Ordering::Relaxed) % self.owners.len() as u64;
+        (word, word / WORDS_A_LINE)
     }
 
     fn owner_cell(&self, buffer: u32) -> Option<(&AtomicU64, u32)> {
@@ -104,46 +120,75 @@ impl Map {
         false
     }
 
-    /// Grows with every buffer that is given back.
+    /// Grows with every buffer that is freed.
     pub(super) fn freed(&self) -> u64 {
-        // SYNC(freed): pairs with the releases in give_back().
+        // SYNC(freed): pairs with the releases in free() and reopen_line().
         self.stripes.iter().fold(0, |sum, stripe| sum.wrapping_add(stripe.freed.load(Ordering::Acquire)))
     }
 }
 
 impl Turn<'_> {
-    /// Makes a free buffer ours. None when there is none: every slot holds an entry, or is about to.
-    pub(super) fn claim(&self) -> Option<Claim> {
-        // A buffer given back behind our back makes us look again; that others take it each time is their luck.
+    /// Makes a free buffer ours. If there is none, because every slot holds an entry or is about to: what `freed()`
+    /// said at a moment when there was none.
+    pub(super) fn claim(&self) -> Result<Claim, u64> {
+        if let Some(claim) = self.claim_open() {
+            return Ok(claim);
+        }
+        let mut freed = self.map.freed();
+        // A buffer freed behind our back makes us look again; that others take it each time is their luck.
         for _ in 0..1_000 {
-            let freed = self.map.freed();
-            if let Some(claim) = self.claim_once() {
-                return Some(claim);
+            if let Some(claim) = self.claim_open().or_else(|| self.claim_closing()) {
+                return Ok(claim);
             }
-            if freed == self.map.freed() {
+            let now = self.map.freed();
+            if freed == now {
                 break;
             }
+            freed = now;
+        }
+        self.write(&self.stripe.journal.claim, 0);
+        Err(freed)
+    }
+
+    /// Looks through the lines that are open, and closes those that should not be.
+    fn claim_open(&self) -> Option<Claim> {
+        let (word, line) = self.map.cursor(self.stripe);
+        if let Some(claim) = self.claim_in(line, word % WORDS_A_LINE) {
+            return Some(claim);
+        }
+        for line in self.map.open_lines(line) {
+            if let Some(claim) = self.claim_in(line, 0) {
+                return Some(claim);
+            }
+            self.stripe.cursor.store(line * WORDS_A_LINE, Ordering::Release);
+            self.close_line(line);
         }
         None
     }
 
-    fn claim_once(&self) -> Option<Claim> {
-        let owners = &self.map.owners;
-        let start = self.stripe.cursor.load(Ordering::Relaxed) as usize % owners.len();
-        let (before, after) = owners.split_at(start);
-        for (step, cell) in after.iter().chain(before).enumerate() {
+    /// Looks through the lines that others may be closing: a line counts as closed only when its closer has looked
+    /// again, which one that stands still or died never did.
+    fn claim_closing(&self) -> Option<Claim> {
+        let held = self.map.stripes.iter().filter(|stripe| stripe.lock.load(Ordering::Acquire) != 0);
+        held.map(|stripe| self.map.cursor(stripe).1).find_map(|line| self.claim_in(line, 0))
+    }
+
+    /// Looks through one line, from a word of it around.
+    fn claim_in(&self, line: u64, start: u64) -> Option<Claim> {
+        let (before, after) = self.map.owner_line(line).split_at(start as usize);
+        let words = (start..).zip(after).chain((0..).zip(before));
+        for (word, cell) in words {
+            let word = line * WORDS_A_LINE + word;
             let mut free = free_bytes(cell.load(Ordering::Relaxed));
             while free != 0 {
-                let byte = free.trailing_zeros() / 8;
-                let word = (start + step) % owners.len();
-                if let Some(claim) = self.claim_buffer(word as u32 * 8 + byte) {
-                    self.stripe.cursor.store(word as u64, Ordering::Relaxed);
+                let byte = u64::from(free.trailing_zeros() / 8);
+                if let Some(claim) = self.claim_buffer((word * 8 + byte) as u32) {
+                    self.stripe.cursor.store(word, Ordering::Relaxed);
                     return Some(claim);
                 }
                 free &= free - 1;
             }
         }
-        self.write(&self.stripe.journal.claim, 0);
         None
     }
 
@@ -166,7 +211,7 @@ impl Turn<'_> {
         if let Some(claim) = Claim::unpack(self.stripe.journal.claim.load(Ordering::Relaxed)) {
             if claim.buffer != self.stripe.spare.load(Ordering::Relaxed) {
                 // Only this stripe's writers ever write its number, and we are the one: the byte is the claim.
-                self.map.change_owner(claim.buffer, self.owner_byte(), claim.free_byte());
+                self.free(claim.buffer, claim.free_byte());
             }
         }
         self.write(&self.stripe.journal.claim, 0);
@@ -174,12 +219,21 @@ impl Turn<'_> {
 
     /// A buffer whose entry is gone becomes a tombstone. Doing it twice does it once.
     pub(super) fn give_back(&self, buffer: u32) {
+        self.free(buffer, TOMBSTONE);
+    }
+
+    fn free(&self, buffer: u32, byte: u8) {
         // SYNC(freed): pairs with the acquires in freed(): before and after, so that a search that ran meanwhile
         // sees either.
         self.stripe.freed.fetch_add(1, Ordering::AcqRel);
         failpoint::hit("free.counted");
-        if self.map.change_owner(buffer, self.owner_byte(), TOMBSTONE) {
-            self.stripe.cursor.store(u64::from(buffer / 8), Ordering::Relaxed);
+        let word = u64::from(buffer / 8);
+        if self.map.change_owner(buffer, self.owner_byte(), byte) {
+            self.stripe.cursor.store(word, Ordering::Relaxed);
+        }
+        failpoint::hit("free.hidden");
+        if word < self.map.owners.len() as u64 {
+            self.map.open_line(word / WORDS_A_LINE);
         }
         self.stripe.freed.fetch_add(1, Ordering::AcqRel);
         failpoint::hit("free.done");

@@ -71,7 +71,7 @@ impl Map {
         match self.arena.lock(&stripe.lock) {
             Ok(guard) => Ok(self.begin(index, guard)),
             Err(error) => {
-                if !matches!(error, Error::Waiting { .. }) {
+                if !matches!(error, Error::Waiting(_)) {
                     self.count_busy();
                 }
                 Err(error)
@@ -197,6 +197,8 @@ impl Turn<'_> {
     #[cold]
     fn recover(&self) {
         failpoint::hit("recover.begun");
+        // Before anything moves the cursor: it may name a line that was closed and not looked through again.
+        self.reopen_line(self.map.cursor(self.stripe).1);
         // SYNC(journal): pairs with write(); taking the lock acquired all that the dead writer released.
         let journal = &self.stripe.journal;
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
@@ -218,6 +220,7 @@ impl Turn<'_> {
         self.write(&journal.step, 0);
         self.drop_claim();
         self.map.forget_next_lapse();
+        self.write(&self.stripe.noting, 0);
     }
 
     /// What the journal says; None when nothing was under way, or when it says what no writer writes.

@@ -10,16 +10,22 @@
 //! | bit 63 clear | no deadline in the map is earlier than this | a store with an earlier one; a search that begins |
 //! | bit 63 set | not known; the low bits name the search under way | that search, when it saw everything and nothing was stored meanwhile; a store with a deadline, to spoil that |
 //!
-//! A store notes its deadline twice, before and after it publishes the entry, both times under its stripe's lock; a
-//! search that saw any lock held concludes nothing. So wherever a writer stops, its lapsed entry is looked for; and
-//! where it dies, whoever repairs the stripe forgets what was known.
+//! A store notes its deadline twice, before and after it publishes the entry, and for the whole of that time it
+//! stands in the stripe's `noting`, which a search counts among the deadlines it saw. So wherever a writer stops, its
+//! lapsed entry is looked for; and where it dies, whoever repairs the stripe forgets what was known.
+//!
+//! | edge | release | acquire | makes visible |
+//! |---|---|---|---|
+//! | lapse | `Map::note_deadline` and `Map::make_room`, the fence between what each writes and what it reads | the same | `noting` and the entry to the search, or the search's mark to the store |
+//! | noting | `Turn::noting`, the 0 | `Map::make_room` | the second note, which spoiled the search |
 
-use super::journal::Step;
+use super::journal::{Step, Turn};
 use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::clock;
 use crate::error::Result;
+use crate::failpoint;
 use crate::layout::{Stripe, LANES};
 use crate::sync::{fence, Ordering};
 
@@ -50,12 +56,9 @@ impl Map {
     }
 
     /// Before and after an entry with a deadline is published: keeps `next_lapse` true.
-    pub(super) fn note_deadline(&self, deadline: u64) {
-        if deadline == 0 {
-            return;
-        }
+    fn note_deadline(&self, deadline: u64) {
         let cell = &self.header().next_lapse;
-        // SYNC(lapse): pairs with the fence in make_room(). Either that search sees our entry, or we see its mark.
+        // SYNC(lapse): pairs with the fence in make_room(). Either that search sees what we wrote, or we see its mark.
         fence(Ordering::SeqCst);
         let mut seen = cell.load(Ordering::Relaxed);
         loop {
@@ -127,10 +130,15 @@ impl Map {
             self.turn(self.stripe_at(position, word))?.collect(position, word)?;
             return Ok(true);
         }
-        if self.stripes.iter().all(|stripe| stripe.lock.load(Ordering::Acquire) == 0) {
-            // Fails if a store noted a deadline since the search began.
-            let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
+        for stripe in self.stripes.iter() {
+            // SYNC(noting): pairs with the release in noting().
+            match stripe.noting.load(Ordering::Acquire) {
+                0 => {}
+                deadline => earliest = earliest.min(deadline & NEVER),
+            }
         }
+        // Fails if a store noted a deadline since the search began.
+        let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
         self.await_remover()
     }
 
@@ -145,5 +153,23 @@ impl Map {
             Some(index) => self.turn(index).map(|_| true),
             None => Ok(false),
         }
+    }
+}
+
+impl Turn<'_> {
+    /// Publishes an entry so that its deadline, if it has one, is known wherever this writer may be stopped.
+    pub(super) fn noting(&self, deadline: u64, publish: impl FnOnce() -> bool) -> bool {
+        if deadline == 0 {
+            return publish();
+        }
+        self.write(&self.stripe.noting, deadline);
+        self.map.note_deadline(deadline);
+        failpoint::hit("deadline.noted");
+        let published = publish();
+        self.map.note_deadline(deadline);
+        failpoint::hit("deadline.noting");
+        // SYNC(noting): pairs with the acquire in make_room(): who reads 0 meets a note.
+        self.write(&self.stripe.noting, 0);
+        published
     }
 }

@@ -5,7 +5,7 @@
 //! that dies or sleeps is in nobody's way but its stripe's other writers.
 //!
 //! The files: `word` and `buffer` (what lies in memory), `probe` (the search), `read`, `write` and `counter` (the
-//! operations), `claim` (who owns which buffer), `journal` (finishing what a dead writer began), `lapse`
+//! operations), `claim` (who owns which buffer), `vacancy` (where free ones are), `journal` (finishing what a dead writer began), `lapse`
 //! (deadlines), `figures` and `verify`.
 
 mod buffer;
@@ -16,6 +16,7 @@ mod journal;
 mod lapse;
 mod probe;
 mod read;
+mod vacancy;
 mod verify;
 mod word;
 mod write;
@@ -98,10 +99,12 @@ pub struct Map {
     stripes: View<layout::Stripe>,
     groups: View<layout::Group>,
     owners: View<AtomicU64>,
+    vacancies: View<AtomicU64>,
     buffers: Buffers,
 }
 
 const SERIALISED: u64 = 1;
+const WORDS_A_LINE: u64 = layout::LINE / 8;
 
 impl Map {
     /// The map of that name in the arena, carved now if nobody has.
@@ -141,8 +144,9 @@ impl Map {
     fn view(arena: &Arc<Arena>, region: &Region, shape: Shape, layout: MapLayout) -> Result<Map> {
         let mapping = arena.mapping();
         let at = |offset: u64| region.offset.checked_add(offset).ok_or_else(damaged);
-        let owner_words = layout.buffers.div_ceil(8);
-        // SAFETY: all five live in the Map beside the arena, which keeps the mapping.
+        let owner_words = layout.owner_lines * WORDS_A_LINE;
+        let vacancy_words = layout.owner_lines.div_ceil(64);
+        // SAFETY: all six live in the Map beside the arena, which keeps the mapping.
         unsafe {
             Ok(Map {
                 arena: Arc::clone(arena),
@@ -153,6 +157,7 @@ impl Map {
                 stripes: View::new(mapping.view(at(layout.stripes_at)?, layout.stripes).ok_or_else(damaged)?),
                 groups: View::new(mapping.view(at(layout.groups_at)?, layout.groups).ok_or_else(damaged)?),
                 owners: View::new(mapping.view(at(layout.owners_at)?, owner_words).ok_or_else(damaged)?),
+                vacancies: View::new(mapping.view(at(layout.vacancies_at)?, vacancy_words).ok_or_else(damaged)?),
                 buffers: Buffers::new(mapping, at(layout.buffers_at)?, layout.buffers, layout.stride)
                     .ok_or_else(damaged)?,
             })

@@ -115,7 +115,7 @@ impl Map {
     }
 
     /// Finds a key, and lets `read` look at its buffer. What `read` returns is passed on only if the buffer was
-    /// published and whole the while; `read` may run several times, and on bytes of any content.
+    /// published when it was found and whole the while; `read` may run several times, and on bytes of any content.
     #[inline]
     pub(super) fn seek<'a, T>(
         &'a self,
@@ -161,7 +161,7 @@ impl Map {
     ) -> Look<Found<'a, T>> {
         // A word that names no buffer was scribbled: no key is there.
         let Some(buffer) = self.buffers.get(word.buffer()) else { return Look::OtherKey };
-        let Some(sequence) = buffer.sequence() else { return Look::Changed };
+        let Some(sequence) = buffer.sequence(cell, word) else { return Look::Changed };
         let found = match buffer.facts() {
             Some(facts) if facts.key_length == key.len() && buffer.has_key(key) => {
                 let deadline = buffer.deadline();
@@ -170,7 +170,7 @@ impl Map {
             }
             _ => None,
         };
-        match (buffer.unchanged(sequence, cell, word.0), found) {
+        match (buffer.unchanged(sequence), found) {
             (false, _) => Look::Changed,
             (true, Some(found)) => Look::Hit(found),
             (true, None) => Look::OtherKey,

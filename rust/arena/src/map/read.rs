@@ -112,14 +112,14 @@ impl Map {
                 // SYNC(publish): pairs with the releases in write.rs.
                 let word = Word(cell.load(Ordering::Acquire));
                 let Some(buffer) = self.buffers.get(word.buffer()).filter(|_| word.is_live()) else { break };
-                let Some(sequence) = buffer.sequence() else { continue };
+                let Some(sequence) = buffer.sequence(cell, word) else { continue };
                 let key = buffer.facts().and_then(|facts| out.get_mut(..facts.key_length));
                 let length = key.map(|key| {
                     buffer.copy_key(key);
                     key.len()
                 });
                 let deadline = buffer.deadline();
-                if !buffer.unchanged(sequence, cell, word.0) {
+                if !buffer.unchanged(sequence) {
                     continue;
                 }
                 match length {

@@ -221,6 +221,91 @@ fn an_insert_that_loses_its_word_leaves_no_longer_reach() {
     assert_eq!(map.reach(map.home(hash)), 0);
 }
 
+/// The thread id of a holder that lives, and is not us.
+const SOMEBODY: u32 = 1;
+
+/// A line of owners that was closed, and in which a buffer was freed before its closer looked again.
+fn map_with_a_line_closed_too_soon() -> Map {
+    let map = map(256, 64);
+    for key in 0..256u32 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes);
+    }
+    assert_eq!(store(&map, b"one more", b"v"), Stored::Full);
+    assert!((0..map.layout.owner_lines).all(|line| !map.is_open(line)), "a refusal closes what it looked through");
+    assert!(map.delete(&7u32.to_ne_bytes()).unwrap());
+    let open: Vec<u64> = map.open_lines(0).collect();
+    assert_eq!(open.len(), 1, "a deletion opens its line again");
+    map.vacancies[0].store(0, Ordering::Relaxed);
+    for stripe in map.stripes.iter() {
+        stripe.cursor.store((open[0] + 1) % map.layout.owner_lines * WORDS_A_LINE, Ordering::Relaxed);
+    }
+    map.stripes[3].cursor.store(open[0] * WORDS_A_LINE, Ordering::Relaxed);
+    map
+}
+
+/// A key of another stripe than the closer's.
+fn key_elsewhere(map: &Map) -> Vec<u8> {
+    (0u32..).map(|key| format!("new {key}").into_bytes()).find(|key| map.stripe_of(map.hash(key)) != 3).unwrap()
+}
+
+#[test]
+fn a_buffer_is_found_behind_a_closer_that_stands_still() {
+    let map = map_with_a_line_closed_too_soon();
+    map.stripes[3].lock.store(SOMEBODY, Ordering::Relaxed);
+    assert_eq!(store(&map, &key_elsewhere(&map), b"v"), Stored::Yes);
+    map.stripes[3].lock.store(0, Ordering::Relaxed);
+    map.verify().unwrap();
+}
+
+#[test]
+fn a_buffer_is_found_behind_a_closer_that_died() {
+    let map = map_with_a_line_closed_too_soon();
+    const OWNER_DIED: u32 = 1 << 30;
+    map.stripes[3].lock.store(OWNER_DIED, Ordering::Relaxed);
+    assert_eq!(store(&map, &key_elsewhere(&map), b"v"), Stored::Yes);
+    map.verify().unwrap();
+
+    let map = map_with_a_line_closed_too_soon();
+    map.stripes[3].lock.store(OWNER_DIED, Ordering::Relaxed);
+    assert_eq!(map.figures().unwrap().used, 255, "asking for the figures repairs");
+    assert_eq!(map.open_lines(0).count(), 1);
+    map.verify().unwrap();
+}
+
+#[test]
+fn a_search_in_vain_counts_the_deadline_of_a_writer_that_stands_still() {
+    let _turn = CLOCK.lock().unwrap();
+    clock::freeze(Some(1_000_000_000), None);
+    let map = map(256, 64);
+    for key in 0..256u32 {
+        store(&map, &key.to_ne_bytes(), b"v");
+    }
+    for (noting, bound) in [(0, lapse::NEVER), (1_500, 1_500)] {
+        map.forget_next_lapse();
+        map.stripes[3].lock.store(SOMEBODY, Ordering::Relaxed);
+        map.stripes[3].noting.store(noting, Ordering::Relaxed);
+        assert_eq!(store(&map, &key_elsewhere(&map), b"v"), Stored::Full);
+        assert_eq!(map.header().next_lapse.load(Ordering::Relaxed), bound, "the next refusal need not search");
+    }
+    clock::freeze(None, None);
+}
+
+#[test]
+fn open_lines_are_visited_once_each_from_anywhere() {
+    let map = map(64 * 200, 64);
+    let lines = map.layout.owner_lines;
+    for start in [0, 1, 63, 64, 65, lines - 1] {
+        let mut seen: Vec<u64> = map.open_lines(start).collect();
+        assert_eq!(seen[0], start);
+        seen.sort_unstable();
+        assert_eq!(seen, (0..lines).collect::<Vec<_>>());
+    }
+    for word in map.vacancies.iter() {
+        word.store(u64::MAX, Ordering::Relaxed);
+    }
+    assert!(map.open_lines(5).all(|line| line < lines), "scribbled bits name no line that does not exist");
+}
+
 /// One step of a history.
 #[derive(Clone, Debug)]
 enum Step {
@@ -297,7 +382,7 @@ proptest! {
 #[test]
 fn no_bytes_in_the_region_can_crash_a_process() {
     let _turn = CLOCK.lock().unwrap();
-    crate::lock::set_patience(1);
+    crate::patience::set_patience(1);
     let rounds = if cfg!(miri) { 3 } else { 3_000 };
     for seed in 0..rounds {
         let map = map(16, 64);
@@ -329,5 +414,5 @@ fn no_bytes_in_the_region_can_crash_a_process() {
         while map.next_key(&mut cursor, &mut out) != NextKey::End {}
         let _ = (map.figures(), map.verify(), Map::bind(&map.arena, b"m", map.shape));
     }
-    crate::lock::set_patience(crate::lock::PATIENCE_MS);
+    crate::patience::set_patience(crate::patience::PATIENCE_MS);
 }

@@ -5,7 +5,7 @@ use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::error::{Error, Result};
-use crate::layout::LANES;
+use crate::layout::{LANES, LINE};
 use crate::sync::Ordering;
 use std::mem::MaybeUninit;
 
@@ -69,7 +69,7 @@ impl Map {
 
     fn verify_key(&self, position: Position, word: Word) -> Result<()> {
         let buffer = self.buffers.get(word.buffer());
-        let key = buffer.filter(|buffer| buffer.sequence().is_some()).and_then(|buffer| {
+        let key = buffer.filter(|buffer| buffer.sequence(self.cell(position), word).is_some()).and_then(|buffer| {
             let mut key = vec![MaybeUninit::new(0); buffer.facts()?.key_length];
             buffer.copy_key(&mut key);
             // SAFETY: initialised above, and copied over with initialised bytes.
@@ -100,6 +100,8 @@ impl Map {
                     tombstones += u64::from(byte == Some(TOMBSTONE));
                     let free = matches!(byte, Some(0 | TOMBSTONE));
                     holds(free, || format!("buffer {buffer} is lost: nobody uses it and its owner byte is {byte:?}"))?;
+                    let open = self.is_open(buffer as u64 / LINE);
+                    holds(open, || format!("buffer {buffer} is free and its line of owners is closed"))?;
                 }
             }
         }

@@ -100,24 +100,26 @@ impl Map {
         }
         let hash = self.hash(key);
         for _ in 0..MOST_ROUNDS {
-            let freed = self.freed();
             let turn = self.turn(self.stripe_of(hash))?;
             let found = turn.locate(key, hash)?;
             let lapsed = found.as_ref().is_some_and(|found| self.has_lapsed(found.deadline));
             let Decision::Put(content, deadline) = decide(found.as_ref().filter(|_| !lapsed))? else {
                 return Ok(Upsert::Left);
             };
-            let put = match found {
-                Some(found) => turn.replace(&found, lapsed, key, content, deadline).map(|()| true),
+            let freed = match found {
+                Some(found) => {
+                    turn.replace(&found, lapsed, key, content, deadline)?;
+                    return Ok(Upsert::Put);
+                }
                 None => match turn.claim() {
-                    Some(claim) => turn.insert(hash, claim, key, content, deadline).map(|()| true),
-                    None => Ok(false),
+                    Ok(claim) => {
+                        turn.insert(hash, claim, key, content, deadline)?;
+                        return Ok(Upsert::Put);
+                    }
+                    Err(freed) => freed,
                 },
-            }?;
+            };
             drop(turn);
-            if put {
-                return Ok(Upsert::Put);
-            }
             // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
             if !self.make_room()? && freed == self.freed() {
                 // Relaxed: a statistic.
@@ -157,16 +159,16 @@ impl<'a> Turn<'a> {
         deadline: u64,
     ) -> Result<()> {
         let spare = self.fill_spare(key, content, deadline)?;
-        self.map.note_deadline(deadline);
-        self.publish(&Change {
-            step: Step::Replace,
-            position: found.position,
-            before: found.word,
-            after: found.word.moved_to(spare, deadline != 0),
-            collects: lapsed,
-            claim: None,
+        self.noting(deadline, || {
+            self.publish(&Change {
+                step: Step::Replace,
+                position: found.position,
+                before: found.word,
+                after: found.word.moved_to(spare, deadline != 0),
+                collects: lapsed,
+                claim: None,
+            })
         });
-        self.map.note_deadline(deadline);
         Ok(())
     }
 
@@ -175,7 +177,15 @@ impl<'a> Turn<'a> {
             self.drop_claim();
             error
         })?;
-        self.map.note_deadline(deadline);
+        if self.noting(deadline, || self.place(hash, claim, spare, deadline != 0)) {
+            return Ok(());
+        }
+        self.drop_claim();
+        Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
+    }
+
+    /// Publishes a new entry in the first empty word from its home on; false when there is none.
+    fn place(&self, hash: u64, claim: Claim, spare: u32, lapses: bool) -> bool {
         let home = self.map.home(hash);
         let distances = self.map.layout.groups.min(MAX_DISTANCE + 1);
         // There are 7 words for 5 slots, and we hold a slot; but words may be emptied behind a pass and filled
@@ -190,18 +200,16 @@ impl<'a> Turn<'a> {
                     step: Step::Insert,
                     position: Position { group, lane },
                     before: Word::EMPTY,
-                    after: Word::live(hash, distance, spare, deadline != 0),
+                    after: Word::live(hash, distance, spare, lapses),
                     collects: false,
                     claim: Some(claim),
                 });
                 if published {
-                    self.map.note_deadline(deadline);
-                    return Ok(());
+                    return true;
                 }
             }
         }
-        self.drop_claim();
-        Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
+        false
     }
 
     fn fill_spare(&self, key: &[u8], content: Content<'_>, deadline: u64) -> Result<u32> {
