@@ -184,6 +184,29 @@ subtest 'a map without deadlines reads no clock' => sub {
     cmp_ok Shared::Arena::_clock_reads(), '>', $before, 'but does for a deadline';
 };
 
+subtest 'the clock is read for the entries that have a deadline alone' => sub {
+    real_clock();
+    my $map = new_map();
+    $map->store('banned', 1, ttl => 1000);
+    $map->incr('window', 1, ttl => 1000);
+    $map->store('plain', 1);
+    $map->incr('n');
+    my $reads = sub { my $before = Shared::Arena::_clock_reads(); $_[0]->(); return Shared::Arena::_clock_reads() - $before };
+    my %without = (
+        store  => sub { $map->store('plain', 2) },     insert  => sub { $map->store('new', 2) },  fetch   => sub { $map->fetch('plain') },
+        miss   => sub { $map->fetch('none') },         exists  => sub { $map->exists('plain') },  incr    => sub { $map->incr('n') },
+        first  => sub { $map->incr('another') },       counter => sub { $map->counter('n') },     delete  => sub { $map->delete('plain') },
+        stats  => sub { $map->stats },
+    );
+    is $reads->($without{$_}), 0, "$_: none, whatever other entries have" for sort keys %without;
+    my %with = (
+        fetch  => sub { $map->fetch('banned') },       exists => sub { $map->exists('banned') },   counter => sub { $map->counter('window') },
+        incr   => sub { $map->incr('window') },        window => sub { $map->incr('window', 1, ttl => 5) },
+        renew  => sub { $map->store('fresh', 1, ttl => 5) },
+    );
+    is $reads->($with{$_}), 1, "$_: one" for sort keys %with;
+};
+
 subtest 'by the real clock' => sub {
     real_clock();
     my $map = new_map();

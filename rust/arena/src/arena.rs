@@ -114,6 +114,14 @@ impl Arena {
         Arena::open(mapping, None, true, "an arena on the heap")
     }
 
+    /// An arena of this process alone whose pages cost nothing until they are touched.
+    #[cfg(test)]
+    pub(crate) fn sparse(size: u64, regions: u32) -> Option<Arc<Arena>> {
+        let mapping = mapping::sparse(header::extent(size, regions).1 as usize)?;
+        header::write(&mapping, size, regions, header::seeds().ok()?);
+        Arena::open(mapping, None, true, "a sparse arena").ok()
+    }
+
     fn open(mapping: Mapping, name: Option<&[u8]>, created: bool, what: &str) -> Result<Arc<Arena>> {
         let header = header::read(&mapping, what)?;
         Ok(Arc::new(Arena {

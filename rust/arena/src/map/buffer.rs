@@ -160,6 +160,12 @@ impl Buffer<'_> {
         sync::copy_out(self.body, facts.key_length, out);
     }
 
+    /// The addresses of the first and the last byte.
+    #[cfg(test)]
+    pub(super) fn span(&self) -> [usize; 2] {
+        [self.header as *const _ as usize, self.body.as_ptr_range().end as usize - 1]
+    }
+
     /// Copies the key out.
     pub(super) fn copy_key(&self, out: &mut [MaybeUninit<u8>]) {
         sync::copy_out(self.body, 0, out);

@@ -306,6 +306,90 @@ fn open_lines_are_visited_once_each_from_anywhere() {
     assert!(map.open_lines(5).all(|line| line < lines), "scribbled bits name no line that does not exist");
 }
 
+/// How many groups a miss looks at, and a hit, on average.
+fn lengths_of_searches(map: &Map) -> (f64, f64) {
+    let homes = 0..map.layout.groups;
+    let miss = homes.clone().map(|home| map.reach(home)).sum::<u64>() as f64 / map.layout.groups as f64;
+    let words = map.groups.iter().flat_map(|group| group.words.iter().map(|cell| cell.load(Ordering::Relaxed)));
+    let live: Vec<u64> = words.map(word::Word).filter(|word| word.is_live()).map(|word| word.distance() + 1).collect();
+    (miss, live.iter().sum::<u64>() as f64 / live.len() as f64)
+}
+
+#[test]
+fn after_any_churn_searches_are_as_short_as_in_a_fresh_table() {
+    let (slots, live, churn) = if cfg!(miri) { (100u32, 75u32, 500u32) } else { (10_000, 7_500, 500_000) };
+    let (fresh, churned) = (map(u64::from(slots), 64), map(u64::from(slots), 64));
+    for key in 0..churn {
+        assert_eq!(store(&churned, &key.to_ne_bytes(), b"v"), Stored::Yes);
+        if let Some(old) = key.checked_sub(live) {
+            assert!(churned.delete(&old.to_ne_bytes()).unwrap());
+        }
+    }
+    for key in churn - live..churn {
+        store(&fresh, &key.to_ne_bytes(), b"v");
+    }
+    let (miss, hit) = lengths_of_searches(&fresh);
+    let (churned_miss, churned_hit) = lengths_of_searches(&churned);
+    assert!(miss < 2.0 && churned_miss < miss * 1.2, "a miss looks at {churned_miss} groups, in a fresh one {miss}");
+    assert!(hit < 1.5 && churned_hit < hit * 1.2, "a hit looks at {churned_hit} groups, in a fresh one {hit}");
+    churned.verify().unwrap();
+}
+
+/// Locks, journals, index groups, owner bytes and buffers: all that a store, a delete or a count writes.
+#[test]
+fn writers_of_different_stripes_write_different_lines() {
+    let map = map(8_192, 80);
+    let line = |address: usize| address as u64 / layout::LINE;
+    let mut writers = HashMap::new();
+    let mut writes = |stripe: usize, address: usize| {
+        let other = *writers.entry(line(address)).or_insert(stripe);
+        assert_eq!(other, stripe, "the line of {address:#x} has two writers");
+    };
+    for key in 0..2_000u32 {
+        let hash = map.hash(&key.to_ne_bytes());
+        let index = map.stripe_of(hash);
+        let turn = map.turn(index).unwrap();
+        let claim = turn.claim().unwrap();
+        writes(index, turn.stripe as *const _ as usize);
+        writes(index, &turn.stripe.journal as *const _ as usize);
+        writes(index, &map.groups[map.home(hash) as usize] as *const _ as usize);
+        writes(index, &map.owners[claim.buffer as usize / 8] as *const _ as usize);
+        for end in map.buffers.get(claim.buffer).unwrap().span() {
+            writes(index, end);
+        }
+        turn.drop_claim();
+        drop(turn);
+        store(&map, &key.to_ne_bytes(), b"v");
+    }
+}
+
+#[test]
+#[cfg(not(miri))]
+fn offsets_past_four_gigabytes_are_like_all_others() {
+    const FAR: u64 = 1 << 32;
+    let shape = Shape { slots: 1 << 17, slot_size: 40_000, serialised: false };
+    let Some(arena) = Arena::sparse(FAR + 64 + layout::map_charge(shape.slots, shape.slot_size), 4) else { return };
+    let low = arena.carve_region(b"low", FAR + 64).unwrap();
+    let map = Map::bind(&arena, b"high", shape).unwrap();
+    assert!(low.length == FAR + 64 && arena.find_region(b"high").unwrap().offset > FAR);
+    assert!(map.layout.length > FAR && arena.carve_region(b"more", 4096).is_err());
+
+    let value = |key: u32| key.to_ne_bytes().repeat(1 + key as usize % 7_000);
+    for key in 0..1_000u32 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"old"), Stored::Yes);
+        assert_eq!(store(&map, &key.to_ne_bytes(), &value(key)), Stored::Yes);
+    }
+    let live = map.groups.iter().flat_map(|group| group.words.iter().map(|cell| cell.load(Ordering::Relaxed)));
+    let highest = live.map(|word| word::Word(word).buffer()).max().unwrap();
+    assert!(u64::from(highest) * map.layout.stride > FAR, "buffers past four gigabytes are in use");
+    for key in 0..1_000u32 {
+        assert_eq!(fetch(&map, &key.to_ne_bytes()), Some(value(key)));
+        assert_eq!(map.delete(&key.to_ne_bytes()).unwrap(), true);
+        assert_eq!(map.incr(&key.to_ne_bytes(), i64::from(key), 0).unwrap(), Counted::Now(i64::from(key)));
+    }
+    map.verify().unwrap();
+}
+
 /// One step of a history.
 #[derive(Clone, Debug)]
 enum Step {

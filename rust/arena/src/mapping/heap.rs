@@ -1,4 +1,4 @@
-//! Heap memory in place of a mapping: what miri can watch, and tests without a file system.
+//! Private memory in place of a file: the heap, which miri can watch, and pages that cost nothing.
 
 use super::{Backing, Mapping};
 use crate::error::{Error, Result};
@@ -25,4 +25,12 @@ pub(crate) fn heap(length: usize) -> Result<Mapping> {
     let start = NonNull::new(unsafe { alloc_zeroed(layout) })
         .ok_or_else(|| Error::system(format!("cannot allocate {length} bytes")))?;
     Ok(Mapping { base: start, length, _backing: Backing::Heap(Block { start, layout }) })
+}
+
+/// Pages that cost nothing until they are touched, for tests of large arenas; None where the machine gives no such.
+#[cfg(test)]
+pub(crate) fn sparse(length: usize) -> Option<Mapping> {
+    let pages = memmap2::MmapOptions::new().len(length).no_reserve_swap().map_anon().ok()?;
+    let pages = memmap2::MmapRaw::from(pages);
+    Some(Mapping { base: NonNull::new(pages.as_mut_ptr())?, length, _backing: Backing::Pages(pages) })
 }

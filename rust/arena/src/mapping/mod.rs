@@ -16,6 +16,8 @@ use std::ptr::NonNull;
 
 pub(crate) use anonymous::anonymous;
 pub(crate) use heap::heap;
+#[cfg(test)]
+pub(crate) use heap::sparse;
 
 /// A region of bytes that stays where it is until dropped. Its length is the one checked when it was made.
 pub(crate) struct Mapping {
