@@ -26,6 +26,9 @@ pub const MAX_REGION_NAME: usize = 31;
 pub const MAX_ARENA_NAME: usize = 200;
 /// Most slots of a map or limiter.
 pub const MAX_SLOTS: u64 = 1 << 31;
+/// Homes in a block, of which a map remembers when the first entry lapses. A search for a lapsed entry reads a word for
+/// each block, and one block; in a map of a million slots this makes both about equal.
+pub(crate) const BLOCK_GROUPS: u64 = 128;
 /// Smallest `slot_size` of a map: a header and one byte of key.
 pub const MIN_SLOT_SIZE: u64 = BUFFER_HEADER + 1;
 /// Largest `slot_size` of a map.
@@ -91,7 +94,8 @@ pub(crate) mod kind {
     pub const LIMITER: u32 = 3;
 }
 
-/// The start of a map's region. Stripes, groups, owners, vacancies and buffers follow, in that order.
+/// The start of a map's region. Stripes, groups, owners, vacancies, bounds and buffers
+/// follow, in that order.
 #[repr(C, align(64))]
 pub(crate) struct MapHeader {
     pub slots: AtomicU64,
@@ -103,13 +107,7 @@ pub(crate) struct MapHeader {
     pub busy: AtomicU64,
     /// New keys that were refused.
     pub full: AtomicU64,
-    /// No deadline in the map is earlier than this, in milliseconds since 1970; see `map/lapse.rs`.
-    pub next_lapse: AtomicU64,
-    /// Searches for lapsed entries so far: names each one.
-    pub searches: AtomicU64,
-    /// The index word where the next such search starts.
-    pub sweep: AtomicU64,
-    pub reserved_b: [AtomicU64; 3],
+    pub reserved_b: [AtomicU64; 6],
 }
 
 /// A stripe of writers: their lock, their spare buffer, their share of the statistics, and a journal of the one
@@ -127,9 +125,7 @@ pub(crate) struct Stripe {
     pub freed: AtomicU64,
     /// Where the next search for a free buffer starts: a word of the owner table, in the line that is being closed.
     pub cursor: AtomicU64,
-    /// 0, or the deadline of an entry that is being published.
-    pub noting: AtomicU64,
-    pub reserved: AtomicU64,
+    pub reserved: [AtomicU64; 2],
     pub journal: Journal,
 }
 
@@ -269,12 +265,15 @@ pub(crate) struct MapLayout {
     pub buffers: u64,
     /// Lines of owner bytes.
     pub owner_lines: u64,
+    /// Blocks of homes that have a bound: as many in each stripe.
+    pub bounds: u64,
     /// Bytes from one buffer to the next.
     pub stride: u64,
     pub stripes_at: u64,
     pub groups_at: u64,
     pub owners_at: u64,
     pub vacancies_at: u64,
+    pub bounds_at: u64,
     pub buffers_at: u64,
     pub length: u64,
 }
@@ -295,11 +294,13 @@ impl MapLayout {
         // Whole lines: counting on one key is not to slow counting on its neighbour.
         let stride = round_up(slot_size, LINE);
         let owner_lines = buffers.div_ceil(LINE);
+        let bounds = stripes * (groups / stripes).div_ceil(BLOCK_GROUPS);
         let stripes_at = size_of::<MapHeader>() as u64;
         let groups_at = stripes_at + stripes * size_of::<Stripe>() as u64;
         let owners_at = groups_at + groups * size_of::<Group>() as u64;
         let vacancies_at = owners_at + owner_lines * LINE;
-        let buffers_at = vacancies_at + round_up(owner_lines.div_ceil(8), LINE);
+        let bounds_at = vacancies_at + round_up(owner_lines.div_ceil(8), LINE);
+        let buffers_at = bounds_at + round_up(bounds * 8, LINE);
         let length = buffers_at + buffers * stride;
         MapLayout {
             slots,
@@ -307,11 +308,13 @@ impl MapLayout {
             groups,
             buffers,
             owner_lines,
+            bounds,
             stride,
             stripes_at,
             groups_at,
             owners_at,
             vacancies_at,
+            bounds_at,
             buffers_at,
             length,
         }

@@ -2,7 +2,9 @@
 //! every other key untouched, statistics equal to a recount, every buffer owned once, every slot still usable, and
 //! nobody waits.
 
-use shared_arena::{failpoint, patience, Arena, Content, Counted, Limiter, Map, MapShape, Policy, Read, Stored};
+use shared_arena::{
+    failpoint, patience, Arena, Content, Counted, Limiter, Map, MapShape, NextKey, Policy, Read, Stored,
+};
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex};
@@ -46,6 +48,13 @@ fn dies_at(point: &str, body: impl FnOnce()) -> bool {
     libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL
 }
 
+fn live_keys(map: &Map) -> u64 {
+    let mut out = vec![MaybeUninit::new(0u8); 4096];
+    let mut cursor = 0;
+    std::iter::from_fn(|| Some(map.next_key(&mut cursor, &mut out))).take_while(|next| *next != NextKey::End).count()
+        as u64
+}
+
 struct Operation {
     name: &'static str,
     /// What is there before.
@@ -86,6 +95,16 @@ const OPERATIONS: &[Operation] = &[
         before: |map| (0..SLOTS as u8 - 2).for_each(|key| put(map, &[key], b"there")),
         run: |map| assert_eq!(map.store(KEY, Content::Bytes(b"new"), 0).unwrap(), Stored::Full),
         outcomes: || vec![None],
+    },
+    Operation {
+        name: "insert in the place of a lapsed entry",
+        before: |map| {
+            (0..SLOTS as u8 - 3).for_each(|key| put(map, &[key], b"there"));
+            map.store(b"old", Content::Bytes(b"lapsed"), 1).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        },
+        run: |map| put(map, KEY, &long(b'A')),
+        outcomes: || vec![None, Some(long(b'A'))],
     },
     Operation {
         name: "overwrite",
@@ -148,7 +167,7 @@ fn check_survivors(map: &Map, operation: &Operation, what: &str) {
     let _ = map.delete(&[0]);
     put(map, KEY, b"again");
     let mut extra = 0;
-    let there = map.figures().unwrap().used;
+    let there = live_keys(map);
     while map.store(&[200, extra], Content::Bytes(b"x"), 0).unwrap() == Stored::Yes {
         extra += 1;
     }

@@ -86,7 +86,6 @@ impl Map {
             let step = if self.layout.slots / self.layout.stripes < LINE { 8 } else { LINE };
             stripe.cursor.store(share.div_ceil(step) * step / 8, Ordering::Relaxed);
         }
-        self.lay_out_vacancies();
     }
 
     /// The word and the line of owners that a stripe's cursor names.

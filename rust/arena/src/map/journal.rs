@@ -219,8 +219,6 @@ impl Turn<'_> {
         failpoint::hit("recover.applied");
         self.write(&journal.step, 0);
         self.drop_claim();
-        self.map.forget_next_lapse();
-        self.write(&self.stripe.noting, 0);
     }
 
     /// What the journal says; None when nothing was under way, or when it says what no writer writes.

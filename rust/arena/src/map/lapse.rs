@@ -3,21 +3,10 @@
 //! A deadline is wall time in milliseconds, so all processes agree on it. Nothing sweeps in the background: a
 //! lapsed entry is collected by the call that lands on it, or by a store that finds the map full.
 //!
-//! `next_lapse` in the map's header spares a full map from being searched in vain:
-//!
-//! | value | meaning | who changes it |
-//! |---|---|---|
-//! | bit 63 clear | no deadline in the map is earlier than this | a store with an earlier one; a search that begins |
-//! | bit 63 set | not known; the low bits name the search under way | that search, when it saw everything and nothing was stored meanwhile; a store with a deadline, to spoil that |
-//!
-//! A store notes its deadline twice, before and after it publishes the entry, and for the whole of that time it
-//! stands in the stripe's `noting`, which a search counts among the deadlines it saw. So wherever a writer stops, its
-//! lapsed entry is looked for; and where it dies, whoever repairs the stripe forgets what was known.
-//!
-//! | edge | release | acquire | makes visible |
-//! |---|---|---|---|
-//! | lapse | `Map::note_deadline` and `Map::make_room`, the fence between what each writes and what it reads | the same | `noting` and the entry to the search, or the search's mark to the store |
-//! | noting | `Turn::noting`, the 0 | `Map::make_room` | the second note, which spoiled the search |
+//! So that such a store finds one soon, or soon knows that there is none, the homes of each stripe are divided into
+//! blocks, and each block has a bound: no entry whose home is in the block lapses before it. A bound changes under the
+//! stripe's lock alone. A store with an earlier deadline lowers it before it publishes the entry; so a writer may
+//! stop or die anywhere, and its lapsed entry is looked for. A search of the whole block makes the bound exact again.
 
 use super::journal::{Step, Turn};
 use super::probe::Position;
@@ -26,14 +15,27 @@ use super::Map;
 use crate::clock;
 use crate::error::Result;
 use crate::failpoint;
-use crate::layout::{Stripe, LANES};
-use crate::sync::{fence, Ordering};
+use crate::layout::{Stripe, BLOCK_GROUPS};
+use crate::sync::Ordering;
 
-const UNKNOWN: u64 = 1 << 63;
-/// A deadline that never comes, and `next_lapse` of a map without deadlines.
-pub(super) const NEVER: u64 = UNKNOWN - 1;
+/// A deadline that never comes, and the bound of a block without deadlines.
+pub(super) const NEVER: u64 = u64::MAX;
+/// The bound of a block that was not searched to its end.
+const UNKNOWN: u64 = 0;
 
 const NANOSECONDS: u64 = 1_000_000;
+
+fn now_ms() -> u64 {
+    clock::wall_ns() / NANOSECONDS
+}
+
+/// A range of homes with a bound of its own.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Its place among all bounds.
+    index: usize,
+    stripe: usize,
+}
 
 impl Map {
     /// The deadline of an entry stored now: 0 for none. The clock is read only when there is one.
@@ -52,93 +54,100 @@ impl Map {
     /// The one test of expiry. Callers skip it, and with it the clock, for a deadline of 0.
     #[inline]
     pub(super) fn has_lapsed(&self, deadline: u64) -> bool {
-        deadline != 0 && clock::wall_ns() / NANOSECONDS >= deadline
+        deadline != 0 && now_ms() >= deadline
     }
 
-    /// Before and after an entry with a deadline is published: keeps `next_lapse` true.
-    fn note_deadline(&self, deadline: u64) {
-        let cell = &self.header().next_lapse;
-        // SYNC(lapse): pairs with the fence in make_room(). Either that search sees what we wrote, or we see its mark.
-        fence(Ordering::SeqCst);
-        let mut seen = cell.load(Ordering::Relaxed);
-        loop {
-            let wanted = match seen {
-                known if known & UNKNOWN == 0 && known <= deadline => return,
-                known if known & UNKNOWN == 0 => deadline,
-                UNKNOWN => return,
-                _ => UNKNOWN,
-            };
-            match cell.compare_exchange(seen, wanted, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => seen = now,
-            }
+    pub(super) fn lay_out_bounds(&self) {
+        for bound in self.bounds.iter() {
+            bound.store(NEVER, Ordering::Relaxed);
         }
     }
 
-    /// Nothing is known of deadlines any more: a writer died before it could note one.
-    pub(super) fn forget_next_lapse(&self) {
-        self.header().next_lapse.store(UNKNOWN, Ordering::Release);
+    /// Homes of one stripe, and how many blocks they make.
+    fn stripe_groups(&self) -> (u64, u64) {
+        let groups = self.layout.groups / self.layout.stripes;
+        (groups, self.layout.bounds / self.layout.stripes)
     }
 
-    /// Makes room in a map that seemed full: repairs what the dead left, or collects one lapsed entry. False when
-    /// there is nothing to be had.
-    pub(super) fn make_room(&self) -> Result<bool> {
+    /// The block of a home of this stripe.
+    fn block_of(&self, stripe: usize, home: u64) -> Block {
+        let (groups, blocks) = self.stripe_groups();
+        let within = home.saturating_sub(stripe as u64 * groups) / BLOCK_GROUPS;
+        Block { index: (stripe as u64 * blocks + within.min(blocks - 1)) as usize, stripe }
+    }
+
+    /// The bound of an entry's block.
+    pub(super) fn bound_of(&self, position: Position, word: Word) -> u64 {
+        let block = self.block_of(self.stripe_at(position, word), self.home_of(position, word));
+        self.bounds[block.index].load(Ordering::Relaxed)
+    }
+
+    /// Every block once, those of this stripe first.
+    fn blocks_from(&self, stripe: usize) -> impl Iterator<Item = Block> {
+        let blocks = self.stripe_groups().1;
+        let first = stripe as u64 * blocks;
+        let all = self.layout.bounds;
+        (first..all)
+            .chain(0..first)
+            .map(move |index| Block { index: index as usize, stripe: (index / blocks) as usize })
+    }
+
+    /// The entries of a block's homes that have a deadline, with it, as they are seen in passing.
+    fn lapsing(&self, block: Block) -> impl Iterator<Item = (Position, Word, u64)> + '_ {
+        let (groups, blocks) = self.stripe_groups();
+        let start = block.stripe as u64 * groups;
+        let first = start + (block.index as u64 - block.stripe as u64 * blocks) * BLOCK_GROUPS;
+        let homes = first..(first + BLOCK_GROUPS).min(start + groups);
+        let places = homes.flat_map(move |home| (0..self.reach(home)).map(move |distance| (home, distance)));
+        places.flat_map(move |(home, distance)| {
+            let group = self.group_after(home, distance);
+            let words = self.groups[group as usize].words.iter().enumerate();
+            words.filter_map(move |(lane, cell)| {
+                // SYNC(publish): pairs with the releases in journal.rs.
+                let word = Word(cell.load(Ordering::Acquire));
+                if !(word.is_live() && word.lapses() && word.distance() == distance) {
+                    return None;
+                }
+                let deadline = self.buffers.get(word.buffer())?.deadline();
+                (deadline != 0).then_some((Position { group, lane }, word, deadline))
+            })
+        })
+    }
+
+    /// Makes room in a map that seemed full to a writer of this stripe: repairs what the dead left, or collects one
+    /// lapsed entry. False when there is nothing to be had.
+    pub(super) fn make_room(&self, stripe: usize) -> Result<bool> {
         if self.repair_all()? {
             return Ok(true);
         }
-        let header = self.header();
-        let known = header.next_lapse.load(Ordering::Acquire);
-        if known == NEVER || (known & UNKNOWN == 0 && !self.has_lapsed(known)) {
-            return self.await_remover();
-        }
-        let now = clock::wall_ns() / NANOSECONDS;
-        let search = UNKNOWN | (header.searches.fetch_add(1, Ordering::Relaxed) + 1) & NEVER;
-        header.next_lapse.store(search, Ordering::Release);
-        // SYNC(lapse): pairs with the fence in note_deadline().
-        fence(Ordering::SeqCst);
-
-        let words = self.layout.groups * LANES as u64;
-        let start = header.sweep.load(Ordering::Relaxed) % words;
-        let mut earliest = NEVER;
+        let mut now = None;
         let mut held_up = None;
-        for step in 0..words {
-            let at = (start + step) % words;
-            let position = Position { group: at / LANES as u64, lane: (at % LANES as u64) as usize };
-            // SYNC(publish): pairs with the releases in write.rs.
-            let word = Word(self.cell(position).load(Ordering::Acquire));
-            if !(word.is_live() && word.lapses()) {
+        for block in self.blocks_from(stripe) {
+            // SYNC(bound): pairs with the releases in note_deadline() and collect_from().
+            let bound = self.bounds[block.index].load(Ordering::Acquire);
+            if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
                 continue;
             }
-            // Racy, and looked at again under the lock.
-            let Some(deadline) = self.buffers.get(word.buffer()).map(|buffer| buffer.deadline()) else { continue };
-            if deadline > now {
-                earliest = earliest.min(deadline);
-                continue;
-            }
-            // A writer of another stripe is not waited for while there is a choice.
-            let Some(turn) = self.try_turn(self.stripe_at(position, word)) else {
-                held_up = held_up.or(Some((position, word)));
-                continue;
-            };
-            if turn.collect(position, word)? {
-                header.sweep.store(at, Ordering::Relaxed);
-                return Ok(true);
+            match self.try_turn(block.stripe) {
+                Some(turn) => {
+                    if turn.collect_from(block)? {
+                        return Ok(true);
+                    }
+                }
+                // A writer of another stripe is not waited for while there is a choice.
+                None => {
+                    let lapsed = |(_, _, deadline)| self.has_lapsed(deadline);
+                    if held_up.is_none() && self.lapsing(block).any(lapsed) {
+                        held_up = Some(block);
+                    }
+                }
             }
         }
-        if let Some((position, word)) = held_up {
+        if let Some(block) = held_up {
             // Collected by us or by the one we waited for: either way there is reason to look again.
-            self.turn(self.stripe_at(position, word))?.collect(position, word)?;
+            self.turn(block.stripe)?.collect_from(block)?;
             return Ok(true);
         }
-        for stripe in self.stripes.iter() {
-            // SYNC(noting): pairs with the release in noting().
-            match stripe.noting.load(Ordering::Acquire) {
-                0 => {}
-                deadline => earliest = earliest.min(deadline & NEVER),
-            }
-        }
-        // Fails if a store noted a deadline since the search began.
-        let _ = header.next_lapse.compare_exchange(search, earliest, Ordering::AcqRel, Ordering::Relaxed);
         self.await_remover()
     }
 
@@ -157,19 +166,38 @@ impl Map {
 }
 
 impl Turn<'_> {
-    /// Publishes an entry so that its deadline, if it has one, is known wherever this writer may be stopped.
-    pub(super) fn noting(&self, deadline: u64, publish: impl FnOnce() -> bool) -> bool {
+    /// Before an entry with this deadline, or with none, is published.
+    pub(super) fn note_deadline(&self, home: u64, deadline: u64) {
         if deadline == 0 {
-            return publish();
+            return;
         }
-        self.write(&self.stripe.noting, deadline);
-        self.map.note_deadline(deadline);
-        failpoint::hit("deadline.noted");
-        let published = publish();
-        self.map.note_deadline(deadline);
-        failpoint::hit("deadline.noting");
-        // SYNC(noting): pairs with the acquire in make_room(): who reads 0 meets a note.
-        self.write(&self.stripe.noting, 0);
-        published
+        let bound = &self.map.bounds[self.map.block_of(self.index, home).index];
+        if deadline < bound.load(Ordering::Relaxed) {
+            // SYNC(bound): pairs with the acquire in make_room().
+            self.write(bound, deadline);
+            failpoint::hit("deadline.noted");
+        }
+    }
+
+    /// Collects one lapsed entry of a block of this stripe; false when there is none. Then the bound is exact, as it
+    /// is when the one collected was the only one.
+    fn collect_from(&self, block: Block) -> Result<bool> {
+        let now = now_ms();
+        let mut bound = NEVER;
+        let mut collected = false;
+        for (position, word, deadline) in self.map.lapsing(block) {
+            if deadline > now {
+                bound = bound.min(deadline);
+            } else if collected {
+                bound = UNKNOWN;
+                break;
+            } else {
+                collected = self.collect(position, word)?;
+            }
+        }
+        // SYNC(bound): as above.
+        self.write(&self.map.bounds[block.index], bound);
+        failpoint::hit("deadline.bounded");
+        Ok(collected)
     }
 }

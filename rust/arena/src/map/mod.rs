@@ -100,6 +100,7 @@ pub struct Map {
     groups: View<layout::Group>,
     owners: View<AtomicU64>,
     vacancies: View<AtomicU64>,
+    bounds: View<AtomicU64>,
     buffers: Buffers,
 }
 
@@ -146,7 +147,7 @@ impl Map {
         let at = |offset: u64| region.offset.checked_add(offset).ok_or_else(damaged);
         let owner_words = layout.owner_lines * WORDS_A_LINE;
         let vacancy_words = layout.owner_lines.div_ceil(64);
-        // SAFETY: all six live in the Map beside the arena, which keeps the mapping.
+        // SAFETY: all seven live in the Map beside the arena, which keeps the mapping.
         unsafe {
             Ok(Map {
                 arena: Arc::clone(arena),
@@ -158,6 +159,7 @@ impl Map {
                 groups: View::new(mapping.view(at(layout.groups_at)?, layout.groups).ok_or_else(damaged)?),
                 owners: View::new(mapping.view(at(layout.owners_at)?, owner_words).ok_or_else(damaged)?),
                 vacancies: View::new(mapping.view(at(layout.vacancies_at)?, vacancy_words).ok_or_else(damaged)?),
+                bounds: View::new(mapping.view(at(layout.bounds_at)?, layout.bounds).ok_or_else(damaged)?),
                 buffers: Buffers::new(mapping, at(layout.buffers_at)?, layout.buffers, layout.stride)
                     .ok_or_else(damaged)?,
             })
@@ -170,8 +172,9 @@ impl Map {
         header.slots.store(self.shape.slots, Ordering::Relaxed);
         header.slot_size.store(self.shape.slot_size, Ordering::Relaxed);
         header.flags.store(if self.shape.serialised { SERIALISED } else { 0 }, Ordering::Relaxed);
-        header.next_lapse.store(lapse::NEVER, Ordering::Relaxed);
         self.lay_out_owners();
+        self.lay_out_vacancies();
+        self.lay_out_bounds();
         Ok(())
     }
 

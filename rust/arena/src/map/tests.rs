@@ -273,20 +273,59 @@ fn a_buffer_is_found_behind_a_closer_that_died() {
 }
 
 #[test]
-fn a_search_in_vain_counts_the_deadline_of_a_writer_that_stands_still() {
+fn a_search_in_vain_makes_the_next_one_short() {
     let _turn = CLOCK.lock().unwrap();
-    clock::freeze(Some(1_000_000_000), None);
-    let map = map(256, 64);
-    for key in 0..256u32 {
-        store(&map, &key.to_ne_bytes(), b"v");
+    let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
+    at(0);
+    let map = map(4_096, 64);
+    let key = |n: u32| n.to_ne_bytes();
+    for n in 0..4_096 {
+        map.store(&key(n), Content::Bytes(b"v"), if n % 8 == 0 { 100 + u64::from(n) } else { 0 }).unwrap();
     }
-    for (noting, bound) in [(0, lapse::NEVER), (1_500, 1_500)] {
-        map.forget_next_lapse();
-        map.stripes[3].lock.store(SOMEBODY, Ordering::Relaxed);
-        map.stripes[3].noting.store(noting, Ordering::Relaxed);
-        assert_eq!(store(&map, &key_elsewhere(&map), b"v"), Stored::Full);
-        assert_eq!(map.header().next_lapse.load(Ordering::Relaxed), bound, "the next refusal need not search");
+    let due = || {
+        let now = clock::wall_ns() / 1_000_000;
+        map.bounds.iter().filter(|bound| bound.load(Ordering::Relaxed) <= now).count()
+    };
+    assert_eq!((store(&map, b"new", b"v"), due()), (Stored::Full, 0));
+    // Overwritten without deadlines: the bounds do not know, until a search has found out.
+    for n in 0..4_096 {
+        store(&map, &key(n), b"v");
     }
+    at(100_000);
+    assert!(due() > 0);
+    assert_eq!((store(&map, b"new", b"v"), due()), (Stored::Full, 0));
+    // A stripe that is held cannot be corrected; it is looked at, nothing is waited for.
+    map.store(&key(7), Content::Bytes(b"v"), 1).unwrap();
+    let stripe = map.stripe_of(map.hash(&key(7)));
+    store(&map, &key(7), b"v");
+    at(200_000);
+    map.stripes[stripe].lock.store(SOMEBODY, Ordering::Relaxed);
+    let elsewhere = (0u32..).map(|n| [b'n', n as u8]).find(|key| map.stripe_of(map.hash(key)) != stripe).unwrap();
+    assert_eq!((store(&map, &elsewhere, b"v"), due()), (Stored::Full, 1));
+    map.stripes[stripe].lock.store(0, Ordering::Relaxed);
+    map.verify().unwrap();
+    clock::freeze(None, None);
+}
+
+#[test]
+fn a_full_map_takes_a_new_key_for_every_entry_that_lapses_and_no_more() {
+    let _turn = CLOCK.lock().unwrap();
+    let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
+    at(0);
+    let slots = if cfg!(miri) { 100 } else { 3_000 };
+    let map = map(slots, 64);
+    for n in 0..slots as u32 {
+        map.store(&n.to_ne_bytes(), Content::Bytes(b"v"), u64::from(n) + 1).unwrap();
+    }
+    for ms in 0..slots {
+        at(ms + 1);
+        let new = |which: u8| [b"new".as_slice(), &ms.to_ne_bytes(), &[which]].concat();
+        assert_eq!(store(&map, &new(0), b"v"), Stored::Yes, "one has lapsed at {ms}");
+        assert_eq!(store(&map, &new(1), b"v"), Stored::Full, "and one alone");
+    }
+    let figures = map.figures().unwrap();
+    assert_eq!((figures.used, figures.expired, figures.full), (slots, slots, slots));
+    map.verify().unwrap();
     clock::freeze(None, None);
 }
 
@@ -384,7 +423,7 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
     assert!(u64::from(highest) * map.layout.stride > FAR, "buffers past four gigabytes are in use");
     for key in 0..1_000u32 {
         assert_eq!(fetch(&map, &key.to_ne_bytes()), Some(value(key)));
-        assert_eq!(map.delete(&key.to_ne_bytes()).unwrap(), true);
+        assert!(map.delete(&key.to_ne_bytes()).unwrap());
         assert_eq!(map.incr(&key.to_ne_bytes(), i64::from(key), 0).unwrap(), Counted::Now(i64::from(key)));
     }
     map.verify().unwrap();

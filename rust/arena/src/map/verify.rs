@@ -83,6 +83,9 @@ impl Map {
             && self.home(hash) == self.home_of(position, word)
             && word.lapses() == (buffer.deadline() != 0);
         holds(belongs, || format!("{position:?} has a key or deadline that does not belong there"))?;
+        let (bound, deadline) = (self.bound_of(position, word), buffer.deadline());
+        let known = deadline == 0 || bound <= deadline;
+        holds(known, || format!("{position:?} lapses at {deadline}, and its block not before {bound}"))?;
         let found =
             matches!(self.seek(&key, hash, |_, _| ()), super::probe::Seek::Found(found) if found.position == position);
         holds(found, || format!("the key at {position:?} is found elsewhere, or not at all"))

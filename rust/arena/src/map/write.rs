@@ -121,7 +121,7 @@ impl Map {
             };
             drop(turn);
             // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
-            if !self.make_room()? && freed == self.freed() {
+            if !self.make_room(self.stripe_of(hash))? && freed == self.freed() {
                 // Relaxed: a statistic.
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
@@ -159,15 +159,14 @@ impl<'a> Turn<'a> {
         deadline: u64,
     ) -> Result<()> {
         let spare = self.fill_spare(key, content, deadline)?;
-        self.noting(deadline, || {
-            self.publish(&Change {
-                step: Step::Replace,
-                position: found.position,
-                before: found.word,
-                after: found.word.moved_to(spare, deadline != 0),
-                collects: lapsed,
-                claim: None,
-            })
+        self.note_deadline(self.map.home_of(found.position, found.word), deadline);
+        self.publish(&Change {
+            step: Step::Replace,
+            position: found.position,
+            before: found.word,
+            after: found.word.moved_to(spare, deadline != 0),
+            collects: lapsed,
+            claim: None,
         });
         Ok(())
     }
@@ -177,16 +176,8 @@ impl<'a> Turn<'a> {
             self.drop_claim();
             error
         })?;
-        if self.noting(deadline, || self.place(hash, claim, spare, deadline != 0)) {
-            return Ok(());
-        }
-        self.drop_claim();
-        Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
-    }
-
-    /// Publishes a new entry in the first empty word from its home on; false when there is none.
-    fn place(&self, hash: u64, claim: Claim, spare: u32, lapses: bool) -> bool {
         let home = self.map.home(hash);
+        self.note_deadline(home, deadline);
         let distances = self.map.layout.groups.min(MAX_DISTANCE + 1);
         // There are 7 words for 5 slots, and we hold a slot; but words may be emptied behind a pass and filled
         // before it.
@@ -200,16 +191,17 @@ impl<'a> Turn<'a> {
                     step: Step::Insert,
                     position: Position { group, lane },
                     before: Word::EMPTY,
-                    after: Word::live(hash, distance, spare, lapses),
+                    after: Word::live(hash, distance, spare, deadline != 0),
                     collects: false,
                     claim: Some(claim),
                 });
                 if published {
-                    return true;
+                    return Ok(());
                 }
             }
         }
-        false
+        self.drop_claim();
+        Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
     }
 
     fn fill_spare(&self, key: &[u8], content: Content<'_>, deadline: u64) -> Result<u32> {
