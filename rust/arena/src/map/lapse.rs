@@ -82,22 +82,28 @@ impl Map {
         self.bounds[block.index].load(Ordering::Relaxed)
     }
 
-    /// Every block once, those of this stripe first.
-    fn blocks_from(&self, stripe: usize) -> impl Iterator<Item = Block> {
-        let blocks = self.stripe_groups().1;
-        let first = stripe as u64 * blocks;
-        let all = self.layout.bounds;
-        (first..all)
-            .chain(0..first)
-            .map(move |index| Block { index: index as usize, stripe: (index / blocks) as usize })
+    /// Every block once, from this one around.
+    fn blocks_from(&self, block: Block) -> impl Iterator<Item = Block> {
+        let blocks = self.stripe_groups().1 as usize;
+        let others = (block.index + 1..self.bounds.len()).chain(0..block.index);
+        std::iter::once(block).chain(others.map(move |index| Block { index, stripe: index / blocks }))
     }
 
-    /// The entries of a block's homes that have a deadline, with it, as they are seen in passing.
-    fn lapsing(&self, block: Block) -> impl Iterator<Item = (Position, Word, u64)> + '_ {
+    /// The homes of a block, from this one around if it is one of them.
+    fn homes(&self, block: Block, from: u64) -> impl Iterator<Item = u64> {
         let (groups, blocks) = self.stripe_groups();
         let start = block.stripe as u64 * groups;
         let first = start + (block.index as u64 - block.stripe as u64 * blocks) * BLOCK_GROUPS;
-        let homes = first..(first + BLOCK_GROUPS).min(start + groups);
+        let end = (first + BLOCK_GROUPS).min(start + groups);
+        let from = if (first..end).contains(&from) { from } else { first };
+        (from..end).chain(first..from)
+    }
+
+    /// The entries of homes that have a deadline, with it, as they are seen in passing.
+    fn lapsing<'a>(
+        &'a self,
+        homes: impl Iterator<Item = u64> + 'a,
+    ) -> impl Iterator<Item = (Position, Word, u64)> + 'a {
         let places = homes.flat_map(move |home| (0..self.reach(home)).map(move |distance| (home, distance)));
         places.flat_map(move |(home, distance)| {
             let group = self.group_after(home, distance);
@@ -114,15 +120,17 @@ impl Map {
         })
     }
 
-    /// Makes room in a map that seemed full to a writer of this stripe: repairs what the dead left, or collects one
-    /// lapsed entry. False when there is nothing to be had.
-    pub(super) fn make_room(&self, stripe: usize) -> Result<bool> {
+    /// Makes room in a map that seemed full to the writer of a key of this home: repairs what the dead left, or
+    /// collects one lapsed entry, as near as can be, so that no part of the index fills up while another empties.
+    /// False when there is nothing to be had.
+    pub(super) fn make_room(&self, home: u64) -> Result<bool> {
         if self.repair_all()? {
             return Ok(true);
         }
         let mut now = None;
         let mut held_up = None;
-        for block in self.blocks_from(stripe) {
+        let stripe = (home / self.stripe_groups().0) as usize;
+        for block in self.blocks_from(self.block_of(stripe, home)) {
             // SYNC(bound): pairs with the releases in note_deadline() and collect_from().
             let bound = self.bounds[block.index].load(Ordering::Acquire);
             if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
@@ -130,14 +138,14 @@ impl Map {
             }
             match self.try_turn(block.stripe) {
                 Some(turn) => {
-                    if turn.collect_from(block)? {
+                    if turn.collect_from(block, home)? {
                         return Ok(true);
                     }
                 }
                 // A writer of another stripe is not waited for while there is a choice.
                 None => {
                     let lapsed = |(_, _, deadline)| self.has_lapsed(deadline);
-                    if held_up.is_none() && self.lapsing(block).any(lapsed) {
+                    if held_up.is_none() && self.lapsing(self.homes(block, home)).any(lapsed) {
                         held_up = Some(block);
                     }
                 }
@@ -145,7 +153,7 @@ impl Map {
         }
         if let Some(block) = held_up {
             // Collected by us or by the one we waited for: either way there is reason to look again.
-            self.turn(block.stripe)?.collect_from(block)?;
+            self.turn(block.stripe)?.collect_from(block, home)?;
             return Ok(true);
         }
         self.await_remover()
@@ -179,13 +187,13 @@ impl Turn<'_> {
         }
     }
 
-    /// Collects one lapsed entry of a block of this stripe; false when there is none. Then the bound is exact, as it
+    /// Collects one lapsed entry of a block of this stripe, the next after `home`; false when there is none. Then the bound is exact, as it
     /// is when the one collected was the only one.
-    fn collect_from(&self, block: Block) -> Result<bool> {
+    fn collect_from(&self, block: Block, home: u64) -> Result<bool> {
         let now = now_ms();
         let mut bound = NEVER;
         let mut collected = false;
-        for (position, word, deadline) in self.map.lapsing(block) {
+        for (position, word, deadline) in self.map.lapsing(self.map.homes(block, home)) {
             if deadline > now {
                 bound = bound.min(deadline);
             } else if collected {

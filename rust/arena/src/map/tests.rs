@@ -402,6 +402,31 @@ fn writers_of_different_stripes_write_different_lines() {
     }
 }
 
+/// New keys take the places of lapsed ones near their own home. Taken in the order of the table, they would leave one
+/// part of the index empty and fill another to overflowing.
+#[test]
+fn replacing_a_full_table_of_lapsed_entries_keeps_searches_short() {
+    let _turn = CLOCK.lock().unwrap();
+    clock::freeze(Some(1_000_000_000), None);
+    let slots = if cfg!(miri) { 200u32 } else { 50_000 };
+    let map = map(u64::from(slots), 64);
+    for key in 0..slots {
+        map.store(&key.to_ne_bytes(), Content::Bytes(b"v"), 1).unwrap();
+    }
+    let (miss, hit) = lengths_of_searches(&map);
+    clock::freeze(Some(2_000_000_000), None);
+    for key in slots..slots * 2 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes);
+        if key % (slots / 4) == 0 {
+            let (miss_now, hit_now) = lengths_of_searches(&map);
+            assert!(miss_now < miss * 1.3 && hit_now < hit * 1.3, "{miss_now} for {miss}, {hit_now} for {hit}");
+        }
+    }
+    assert_eq!(store(&map, b"one more", b"v"), Stored::Full);
+    map.verify().unwrap();
+    clock::freeze(None, None);
+}
+
 #[test]
 #[cfg(not(miri))]
 fn offsets_past_four_gigabytes_are_like_all_others() {

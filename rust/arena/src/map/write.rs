@@ -121,7 +121,7 @@ impl Map {
             };
             drop(turn);
             // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
-            if !self.make_room(self.stripe_of(hash))? && freed == self.freed() {
+            if !self.make_room(self.home(hash))? && freed == self.freed() {
                 // Relaxed: a statistic.
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
