@@ -1,0 +1,165 @@
+#!/usr/bin/env perl
+# What a call costs, against the size of the table and against how full it is.
+#
+#   perl -Mblib bench/cost.pl [--largest=1e7] [--slots=100000] [--rounds=100] [--calls=2000] [--to=bench]
+#
+# Measured are fetch of a key that is there (hit) and of one that is not (miss), store of a key that is there
+# (overwrite), store of a new one (insert), delete, and incr of a counter that is there. All tables exist at the same
+# time, and each call goes to a key drawn at random from the whole table. The sizes are 1,000 slots to `largest`, 75 %
+# full. The fills are 10 % to 100 % of `slots`; at 100 % an insert follows each delete, and a store that is refused is
+# measured too. As a measure of what memory costs, `peek` of eight bytes at a random place of the same region.
+#
+# Prints tables, and writes cost-of-size.svg and cost-of-fill.svg, with their figures beside them as .tsv, into the
+# directory `to`. Takes about two minutes. The table of ten million slots reserves 1.3 GB of memory.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use List::Util qw(min);
+
+use BenchClock;
+use BenchPlot;
+use BenchReport;
+use BenchTable;
+
+my $option = options(largest => 1e7, slots => 100_000, rounds => 100, calls => 2000, to => $FindBin::Bin);
+my $piece  = 20;
+my @operations = ('hit', 'miss', 'overwrite', 'insert', 'delete', 'incr');
+
+of_size();
+of_fill();
+
+sub of_size {
+    my @sizes   = grep { $_ <= $option->{largest} } map { 10**$_ } 3 .. 7;
+    my %table   = map { $_ => BenchTable->new($_, 0.75 * $_) } @sizes;
+    my $samples = race($option->{rounds}, map { turns($_, $table{$_}, $piece, 'peek') } @sizes);
+    my $figures = by_operation($samples, \@sizes, @operations, 'peek');
+
+    heading('The cost of a call against the size of the table',
+        "Nanoseconds a call, 75 % full, slot_size 64, keys drawn from the whole table; $option->{rounds} rounds.");
+    tables('slots', $figures, [map { [$_, thousands($_)] } @sizes], @operations, 'peek');
+    write_file('cost-of-size.tsv', tsv('slots', $figures, \@sizes, @operations, 'peek'));
+    write_file('cost-of-size.svg', BenchPlot::svg(
+        title   => 'Cost of a call against the size of the table (75 % full)',
+        x_label => 'slots', y_label => 'nanoseconds a call', x_log => 1,
+        x_ticks => [map { [$_, thousands($_)] } @sizes],
+        series  => [series($figures, \@sizes, @operations), { series($figures, \@sizes, 'peek'), dashed => 1 }],
+    ));
+    return;
+}
+
+sub of_fill {
+    my @fills   = (map({ 10 * $_ } 1 .. 9), 95, 99, 100);
+    my $slots   = $option->{slots};
+    my %table   = map { $_ => BenchTable->new($slots, $slots * $_ / 100) } @fills;
+    my $samples = race($option->{rounds},
+        map({ turns($_, $table{$_}, $_ == 100 ? 1 : $piece) } @fills), refusal($table{100}));
+    my $figures = by_operation($samples, \@fills, @operations);
+
+    heading('The cost of a call against how full the table is',
+        'Nanoseconds a call, ' . thousands($slots) . " slots of slot_size 64; $option->{rounds} rounds.");
+    tables('full', $figures, [map { [$_, "$_ %"] } @fills], @operations);
+    printf "A store that the full table refuses: %s ns.\n\n", spread($samples->{'100 refused'}{refused}, '%.0f');
+    my $tsv = tsv('percent', $figures, \@fills, @operations);
+    write_file('cost-of-fill.tsv', $tsv . tsv_line(100, 'refused', $samples->{'100 refused'}{refused}));
+    write_file('cost-of-fill.svg', BenchPlot::svg(
+        title   => 'Cost of a call against how full the table is (' . thousands($slots) . ' slots)',
+        x_label => 'percent of the slots in use', y_label => 'nanoseconds a call', y_log => 1,
+        x_ticks => [map { [$_, $_] } grep { $_ % 10 == 0 } @fills],
+        series  => [series($figures, \@fills, @operations)],
+    ));
+    return;
+}
+
+# --- measuring ---
+
+# A turn for each operation on the table: some calls to warm up, which are not counted, then those that are.
+sub turns {
+    my ($label, $table, $size, @more) = @_;
+    my $codes = $table->codes;
+    my $keys  = {
+        hit  => sub { $table->live_keys(@_) },    miss => sub { $table->absent_keys(@_) },
+        incr => sub { $table->counter_keys(@_) }, peek => sub { $table->places(@_) },
+    };
+    $keys->{overwrite} = $keys->{hit};
+    my %turns;
+    for my $operation (qw(hit miss overwrite incr), @more) {
+        my $code = $codes->{$operation} || $codes->{hit};
+        $turns{"$label $operation"} = sub {
+            $code->($keys->{$operation}->($option->{calls} / 2));
+            my ($cost) = net_costs([$code, pieces($keys->{$operation}->($option->{calls}), $piece)]);
+            return $operation => $cost;
+        };
+    }
+    $turns{"$label turnover"} = sub {
+        my ($old, $new) = $table->turnover($option->{calls} / 2, $size);
+        for my $index (0 .. $#$new) { $codes->{delete}->($old->[$index]); $codes->{overwrite}->($new->[$index]) }
+        ($old, $new) = $table->turnover($option->{calls}, $size);
+        my ($delete, $insert) = net_costs([$codes->{delete}, $old], [$codes->{overwrite}, $new]);
+        return delete => $delete, insert => $insert;
+    };
+    return %turns;
+}
+
+sub refusal {
+    my ($table) = @_;
+    my $code = $table->codes->{overwrite};
+    return '100 refused' => sub {
+        my ($cost) = net_costs([$code, pieces($table->absent_keys(min(100, $option->{calls})), $piece)]);
+        return refused => $cost;
+    };
+}
+
+sub pieces { my ($keys, $size) = @_; my @pieces; push @pieces, [splice @$keys, 0, $size] while @$keys; return \@pieces }
+
+# --- showing ---
+
+# { operation => { x => one value of each round } }
+sub by_operation {
+    my ($samples, $xs, @names) = @_;
+    my %figures;
+    for my $name (@names) {
+        my $turn = $name eq 'insert' || $name eq 'delete' ? 'turnover' : $name;
+        $figures{$name}{$_} = $samples->{"$_ $turn"}{$name} for @$xs;
+    }
+    return \%figures;
+}
+
+sub tables {
+    my ($head, $figures, $xs, @names) = @_;
+    my $first = $xs->[0][0];
+    table([$head, @names], map { my $x = $_; [$x->[1], map { spread($figures->{$_}{$x->[0]}, '%.0f') } @names] } @$xs);
+    print "As ratios to $xs->[0][1]:\n\n";
+    table([$head, @names], map {
+        my $x = $_;
+        [$x->[1], map { spread(ratios($figures->{$_}{ $x->[0] }, $figures->{$_}{$first}), '%.2f') } @names]
+    } @$xs[1 .. $#$xs]);
+    return;
+}
+
+sub series {
+    my ($figures, $xs, @names) = @_;
+    my @series = map { my $name = $_; { name => $name, points => [map { [$_, three($figures->{$name}{$_})] } @$xs] } } @names;
+    return @names == 1 ? %{ $series[0] } : @series;
+}
+
+sub tsv {
+    my ($head, $figures, $xs, @names) = @_;
+    my $text = join("\t", $head, 'operation', 'median_ns', 'p10_ns', 'p90_ns') . "\n";
+    for my $name (@names) { $text .= tsv_line($_, $name, $figures->{$name}{$_}) for @$xs }
+    return $text;
+}
+
+sub tsv_line { my ($x, $name, $values) = @_; return join("\t", $x, $name, map { sprintf '%.1f', $_ } three($values)) . "\n" }
+
+sub three { my ($values) = @_; return map { percentile($values, $_) } 50, 10, 90 }
+
+sub write_file {
+    my ($name, $text) = @_;
+    open my $file, '>', "$option->{to}/$name" or die "Cannot write $option->{to}/$name: $!\n";
+    print {$file} $text;
+    close $file or die "Cannot write $option->{to}/$name: $!\n";
+    return;
+}
