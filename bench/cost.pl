@@ -6,11 +6,13 @@
 # Measured are fetch of a key that is there (hit) and of one that is not (miss), store of a key that is there
 # (overwrite), store of a new one (insert), delete, and incr of a counter that is there. All tables exist at the same
 # time, and each call goes to a key drawn at random from the whole table. The sizes are 1,000 slots to `largest`, 75 %
-# full. The fills are 10 % to 100 % of `slots`; at 100 % an insert follows each delete, and a store that is refused is
-# measured too. As a measure of what memory costs, `peek` of eight bytes at a random place of the same region.
+# full. The fills are 10 % to 100 % of `slots`. Inserts and deletes alternate in lots of twenty, so that the fill stays;
+# `replace` is a delete and an insert in turn, which in a full table leaves the insert a single free slot to find. A
+# store that the full table refuses is measured too; and, to see what memory costs by itself, `peek` of eight bytes at a
+# random place of the same region. Times are the process's own, without the loop.
 #
 # Prints tables, and writes cost-of-size.svg and cost-of-fill.svg, with their figures beside them as .tsv, into the
-# directory `to`. Takes about two minutes. The table of ten million slots reserves 1.3 GB of memory.
+# directory `to`. Takes about three minutes. The table of ten million slots reserves 1.3 GB of memory.
 
 use strict;
 use warnings;
@@ -26,7 +28,7 @@ use BenchTable;
 
 my $option = options(largest => 1e7, slots => 100_000, rounds => 100, calls => 2000, to => $FindBin::Bin);
 my $piece  = 20;
-my @operations = ('hit', 'miss', 'overwrite', 'insert', 'delete', 'incr');
+my @operations = qw(hit miss overwrite insert delete replace incr);
 
 of_size();
 of_fill();
@@ -34,7 +36,7 @@ of_fill();
 sub of_size {
     my @sizes   = grep { $_ <= $option->{largest} } map { 10**$_ } 3 .. 7;
     my %table   = map { $_ => BenchTable->new($_, 0.75 * $_) } @sizes;
-    my $samples = race($option->{rounds}, map { turns($_, $table{$_}, $piece, 'peek') } @sizes);
+    my $samples = race($option->{rounds}, map { turns($_, $table{$_}, 'peek') } @sizes);
     my $figures = by_operation($samples, \@sizes, @operations, 'peek');
 
     heading('The cost of a call against the size of the table',
@@ -54,8 +56,7 @@ sub of_fill {
     my @fills   = (map({ 10 * $_ } 1 .. 9), 95, 99, 100);
     my $slots   = $option->{slots};
     my %table   = map { $_ => BenchTable->new($slots, $slots * $_ / 100) } @fills;
-    my $samples = race($option->{rounds},
-        map({ turns($_, $table{$_}, $_ == 100 ? 1 : $piece) } @fills), refusal($table{100}));
+    my $samples = race($option->{rounds}, map({ turns($_, $table{$_}) } @fills), refusal($table{100}));
     my $figures = by_operation($samples, \@fills, @operations);
 
     heading('The cost of a call against how full the table is',
@@ -77,42 +78,50 @@ sub of_fill {
 
 # A turn for each operation on the table: some calls to warm up, which are not counted, then those that are.
 sub turns {
-    my ($label, $table, $size, @more) = @_;
-    my $codes = $table->codes;
-    my $keys  = {
-        hit  => sub { $table->live_keys(@_) },    miss => sub { $table->absent_keys(@_) },
-        incr => sub { $table->counter_keys(@_) }, peek => sub { $table->places(@_) },
-    };
-    $keys->{overwrite} = $keys->{hit};
+    my ($label, $table, $peek) = @_;
+    my %call = BenchTable::calls($table->map);
+    my %operation = (
+        hit       => [$call{fetch}, sub { $table->live_keys(@_) }],
+        miss      => [$call{fetch}, sub { $table->absent_keys(@_) }],
+        overwrite => [$call{store}, sub { $table->live_keys(@_) }],
+        incr      => [$call{incr},  sub { $table->counter_keys(@_) }],
+        $peek ? (peek => [$table->peek, sub { $table->places(@_) }]) : (),
+    );
     my %turns;
-    for my $operation (qw(hit miss overwrite incr), @more) {
-        my $code = $codes->{$operation} || $codes->{hit};
-        $turns{"$label $operation"} = sub {
-            $code->($keys->{$operation}->($option->{calls} / 2));
-            my ($cost) = net_costs([$code, pieces($keys->{$operation}->($option->{calls}), $piece)]);
-            return $operation => $cost;
+    for my $name (keys %operation) {
+        my ($code, $keys) = @{ $operation{$name} };
+        $turns{"$label $name"} = sub {
+            $code->($keys->($option->{calls} / 2));
+            my ($cost) = net_costs([$code, pieces($keys->($option->{calls}), $piece)]);
+            return $name => $cost;
         };
     }
     $turns{"$label turnover"} = sub {
-        my ($old, $new) = $table->turnover($option->{calls} / 2, $size);
-        for my $index (0 .. $#$new) { $codes->{delete}->($old->[$index]); $codes->{overwrite}->($new->[$index]) }
-        ($old, $new) = $table->turnover($option->{calls}, $size);
-        my ($delete, $insert) = net_costs([$codes->{delete}, $old], [$codes->{overwrite}, $new]);
+        my ($old, $new) = $table->turnover($option->{calls} / 2, $piece);
+        for my $index (0 .. $#$new) { $call{delete}->($old->[$index]); $call{store}->($new->[$index]) }
+        ($old, $new) = $table->turnover($option->{calls}, $piece);
+        my ($delete, $insert) = net_costs([$call{delete}, $old], [$call{store}, $new]);
         return delete => $delete, insert => $insert;
+    };
+    $turns{"$label replace"} = sub {
+        $call{replace}->(in_turn($table->turnover($option->{calls} / 4, 1)));
+        my ($cost) = net_costs([$call{replace}, pieces(in_turn($table->turnover($option->{calls} / 2, 1)), $piece)]);
+        return replace => 2 * $cost;
     };
     return %turns;
 }
 
+# An old key, a new one, and so on.
+sub in_turn { my ($old, $new) = @_; return [map { (@{ $old->[$_] }, @{ $new->[$_] }) } 0 .. $#$new] }
+
 sub refusal {
     my ($table) = @_;
-    my $code = $table->codes->{overwrite};
+    my %call = BenchTable::calls($table->map);
     return '100 refused' => sub {
-        my ($cost) = net_costs([$code, pieces($table->absent_keys(min(100, $option->{calls})), $piece)]);
+        my ($cost) = net_costs([$call{store}, pieces($table->absent_keys(min(100, $option->{calls})), $piece)]);
         return refused => $cost;
     };
 }
-
-sub pieces { my ($keys, $size) = @_; my @pieces; push @pieces, [splice @$keys, 0, $size] while @$keys; return \@pieces }
 
 # --- showing ---
 

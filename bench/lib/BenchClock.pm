@@ -9,19 +9,20 @@ use warnings;
 
 use Exporter 'import';
 use List::Util qw(shuffle);
-use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
+use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC CLOCK_THREAD_CPUTIME_ID);
 
-our @EXPORT = qw(now net_costs stopwatch quantiles race median percentile ratios progress);
+our @EXPORT = qw(now net_costs pieces stopwatch quantiles race median percentile ratios progress);
 
-my $Clock = CLOCK_MONOTONIC;
+my $Clock   = CLOCK_MONOTONIC;
+my $OwnTime = CLOCK_THREAD_CPUTIME_ID;
 
 # Seconds of the monotonic clock, which processes share.
 sub now { return clock_gettime($Clock) }
 
-# What a key costs each of several pieces of code, in nanoseconds, without the loop around it. Each contestant is
-# [code, pieces]; the code is called with one piece, a reference to an array of keys, at a time. The contestants
-# alternate piece by piece, and an empty loop goes over each piece as well: its time, with that of the call and of
-# reading the clock, is taken off.
+# What a key costs each of several pieces of code, in nanoseconds of this process's own time (so a slice given to
+# another process counts for nothing), without the loop around it. Each contestant is [code, pieces]; the code is called
+# with one piece, a reference to an array of keys, at a time. The contestants alternate piece by piece, and an empty loop
+# goes over each piece as well: its time, with that of the call and of reading the clock, is taken off.
 sub net_costs {
     my @contestants = @_;
     my @seconds     = (0) x @contestants;
@@ -29,11 +30,11 @@ sub net_costs {
         for my $index (0 .. $#contestants) {
             my ($code, $pieces) = @{ $contestants[$index] };
             my $piece = $pieces->[$turn];
-            my $begin = clock_gettime($Clock);
+            my $begin = clock_gettime($OwnTime);
             $code->($piece);
-            my $between = clock_gettime($Clock);
+            my $between = clock_gettime($OwnTime);
             _empty_loop($piece);
-            my $end = clock_gettime($Clock);
+            my $end = clock_gettime($OwnTime);
             $seconds[$index] += ($between - $begin) - ($end - $between);
         }
     }
@@ -43,6 +44,9 @@ sub net_costs {
 sub _empty_loop { my ($keys) = @_; 1 for @$keys; return }
 
 sub _keys_in { my ($pieces) = @_; my $count = 0; $count += @$_ for @$pieces; return $count }
+
+# Keys in pieces of so many.
+sub pieces { my ($keys, $size) = @_; my @pieces; push @pieces, [splice @$keys, 0, $size] while @$keys; return \@pieces }
 
 # Compiles a loop that times each call by itself. The call is Perl source over `$map` and the key `$_`; an empty string
 # makes a loop that times nothing, which is what two readings of the clock cost. The loop is called with the map and an

@@ -24,7 +24,7 @@ sub svg {
     my @out = (
         qq{<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $Width $Height" width="$Width" height="$Height" role="img">},
         '<title>' . _escape($plot{title}) . '</title>',
-        '<style>text{font:13px sans-serif;fill:#555}.title{font-size:15px;font-weight:bold}'
+        '<style>text{font:13px sans-serif;fill:#707070}.title{font-size:15px;font-weight:bold}'
             . '.axis{stroke:#888;fill:none}.grid{stroke:#888;stroke-opacity:.25}'
             . '@media(prefers-color-scheme:dark){text{fill:#bbb}}</style>',
         _text($Margin{left}, 24, $plot{title}, 'start', 'class="title"'),
@@ -64,7 +64,7 @@ sub svg {
 # Code that takes a value to a coordinate.
 sub _scale {
     my ($log, $low, $high, $from, $to) = @_;
-    my $place = $log ? sub { log $_[0] } : sub { $_[0] };
+    my $place = $log ? sub { log max($_[0], $low) } : sub { $_[0] };
     my ($first, $last) = map { $place->($_) } $low, $high;
     my $span = $last - $first || 1;
     return sub { sprintf '%.1f', $from + ($place->($_[0]) - $first) / $span * ($to - $from) };

@@ -11,9 +11,10 @@ use POSIX ();
 
 use BenchClock;
 
-our @EXPORT = qw(heading table spread duration thousands options);
+our @EXPORT = qw(options heading table spread duration thousands);
 
 $| = 1;
+my ($Load) = map { (split)[0] } _lines('/proc/loadavg');    # what others did when we began
 
 # Options of the form --name=number, with their defaults; 1e6 is a number too.
 sub options {
@@ -32,10 +33,9 @@ sub heading {
     my ($title, @lines) = @_;
     my ($model) = map { /^model name\s*:\s*(.+)/ ? $1 : () } _lines('/proc/cpuinfo');
     my $processors = grep {/^processor\b/} _lines('/proc/cpuinfo');
-    my ($load) = map { (split)[0] } _lines('/proc/loadavg');
     printf "### %s\n\n", $title;
     printf "%s; %d processors (%s), load %s before; perl %vd; Linux %s.\n", POSIX::strftime('%Y-%m-%d', gmtime),
-        $processors, $model || 'unknown', $load, $^V, (POSIX::uname())[2];
+        $processors, $model || 'unknown', $Load, $^V, (POSIX::uname())[2];
     print map {"$_\n"} @lines;
     print "\n";
     return;

@@ -47,13 +47,6 @@ sub live_keys { my ($self, $count) = @_; return [map { 'k' . vec($self->{live}, 
 sub absent_keys  { my ($self, $count) = @_; return [map { 'm' . int rand $self->{slots} } 1 .. $count] }
 sub counter_keys { my ($self, $count) = @_; return [map { 'c' . (1 + int rand $self->{counters}) } 1 .. $count] }
 
-# Places in the map's region, for a look at memory without a map.
-sub places {
-    my ($self, $count) = @_;
-    my (undef, $length) = $self->{arena}->region('m');
-    return [map { 8 * int rand int $length / 8 } 1 .. $count];
-}
-
 # Random keys that are there and as many new ones, in pieces. Who takes them deletes a piece of the former, then stores
 # the piece of the latter, and so on: the table is as full afterwards.
 sub turnover {
@@ -74,18 +67,39 @@ sub turnover {
     return \@old, \@new;
 }
 
-# The codes to time, each called with a piece of keys.
-sub codes {
-    my ($self) = @_;
-    my ($arena, $map) = @$self{qw(arena map)};
+# The code to time each operation with, called with a piece of keys; the results go where a program would have them.
+# `store` is an insert or an overwrite, `fetch` a hit or a miss, as the keys are; `replace` gets two keys in turn.
+sub calls {
+    my ($map) = @_;
     my $got;
-    return {
-        hit       => sub { $got = $map->fetch($_) for @{ $_[0] }; return },
-        overwrite => sub { $got = $map->store($_, $Value) for @{ $_[0] }; return },
-        delete    => sub { $got = $map->delete($_) for @{ $_[0] }; return },
-        incr      => sub { $got = $map->incr($_) for @{ $_[0] }; return },
-        peek      => sub { $got = $arena->peek('m', $_, 8) for @{ $_[0] }; return },
-    };
+    return (
+        fetch  => sub { $got = $map->fetch($_) for @{ $_[0] }; return },
+        store  => sub { $got = $map->store($_, $Value) for @{ $_[0] }; return },
+        delete => sub { $got = $map->delete($_) for @{ $_[0] }; return },
+        replace => sub {
+            my ($keys) = @_;
+            for (my $index = 0; $index < @$keys; $index += 2) {
+                $got = $map->delete($keys->[$index]);
+                $got = $map->store($keys->[$index + 1], $Value);
+            }
+            return;
+        },
+        incr   => sub { $got = $map->incr($_) for @{ $_[0] }; return },
+    );
+}
+
+# Likewise a look at memory without a map: eight bytes at each of some places in the map's region.
+sub places {
+    my ($self, $count) = @_;
+    my (undef, $length) = $self->{arena}->region('m');
+    return [map { 8 * int rand int $length / 8 } 1 .. $count];
+}
+
+sub peek {
+    my ($self) = @_;
+    my $arena = $self->{arena};
+    my $got;
+    return sub { $got = $arena->peek('m', $_, 8) for @{ $_[0] }; return };
 }
 
 1;
