@@ -53,6 +53,7 @@ sub pieces { my ($keys, $size) = @_; my @pieces; push @pieces, [splice @$keys, 0
 # array of keys, and returns a reference to the seconds each of them took.
 sub stopwatch {
     my ($call) = @_;
+    my $clock = $Clock;
     my $loop = eval <<"LOOP";
         sub {
             my (\$map, \$keys) = \@_;
@@ -60,9 +61,9 @@ sub stopwatch {
             my \$index = 0;
             my (\$begin, \$got);
             for (\@\$keys) {
-                \$begin = clock_gettime(\$Clock);
+                \$begin = clock_gettime(\$clock);
                 $call;
-                \$seconds[\$index++] = clock_gettime(\$Clock) - \$begin;
+                \$seconds[\$index++] = clock_gettime(\$clock) - \$begin;
             }
             return \\\@seconds;
         }

@@ -39,7 +39,7 @@ sub new {
             $SIG{$_} = 'DEFAULT' for qw(INT TERM HUP);
             close $_ for $out, $ready_out, $go_in;
             syswrite $ready_in, '.';
-            sysread $go_out, my $byte, 1;
+            sysread $go_out, my $byte, 1 or POSIX::_exit(1);    # the parent has gone
             my $found = eval { [$code->($number, $self)] };
             print STDERR "child: $@" if !$found;
             print {$in} Storable::freeze($found) if $found;
@@ -52,12 +52,12 @@ sub new {
     }
     close $ready_in;
     for (1 .. $count) { sysread $ready_out, my $byte, 1 or die "a child did not start\n" }
-    $self->{gun} = $go_in;
+    $self->{go_in} = $go_in;
     return $self;
 }
 
-# Lets all of them go.
-sub fire { my ($self) = @_; delete $self->{gun}; return }
+# Lets all of them go: a byte for each.
+sub fire { my ($self) = @_; syswrite $self->{go_in}, '.' x @{ $self->{children} }; return }
 
 # For a child: whether it is time to end. To be asked every thousand calls or so.
 sub stopped { my ($self) = @_; return $self->{flag}->peek('stop', 0, 1) ne "\0" || getppid != $self->{parent} }
