@@ -79,7 +79,7 @@ sub of_fill {
 # A turn for each operation on the table: some calls to warm up, which are not counted, then those that are.
 sub turns {
     my ($label, $table, $peek) = @_;
-    my %call = BenchTable::calls($table->map);
+    my %call = BenchTable::calls($table->{map});
     my %operation = (
         hit       => [$call{fetch}, sub { $table->live_keys(@_) }],
         miss      => [$call{fetch}, sub { $table->absent_keys(@_) }],
@@ -116,7 +116,7 @@ sub in_turn { my ($old, $new) = @_; return [map { (@{ $old->[$_] }, @{ $new->[$_
 
 sub refusal {
     my ($table) = @_;
-    my %call = BenchTable::calls($table->map);
+    my %call = BenchTable::calls($table->{map});
     return '100 refused' => sub {
         my ($cost) = net_costs([$call{store}, pieces($table->absent_keys(min(100, $option->{calls})), $piece)]);
         return refused => $cost;

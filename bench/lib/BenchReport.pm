@@ -33,7 +33,7 @@ sub heading {
     my ($title, @lines) = @_;
     my ($model) = map { /^model name\s*:\s*(.+)/ ? $1 : () } _lines('/proc/cpuinfo');
     my $processors = grep {/^processor\b/} _lines('/proc/cpuinfo');
-    printf "### %s\n\n", $title;
+    printf "#### %s\n\n", $title;
     printf "%s; %d processors (%s), load %s before; perl %vd; Linux %s.\n", POSIX::strftime('%Y-%m-%d', gmtime),
         $processors, $model || 'unknown', $Load, $^V, (POSIX::uname())[2];
     print map {"$_\n"} @lines;

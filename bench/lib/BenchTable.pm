@@ -40,8 +40,6 @@ sub new {
     return $self;
 }
 
-sub map { return $_[0]{map} }
-
 # Random keys that are there, that never were there, and of counters.
 sub live_keys { my ($self, $count) = @_; return [map { 'k' . vec($self->{live}, int rand $self->{count}, 32) } 1 .. $count] }
 sub absent_keys  { my ($self, $count) = @_; return [map { 'm' . int rand $self->{slots} } 1 .. $count] }
