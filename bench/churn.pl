@@ -51,10 +51,15 @@ sub churn {
         progress("$name: $number") if $number % 100_000 == 0;
     }
     my $pair = (now() - $begin) / $option->{churn};
-    return { name => $name, map => $map, first => $oldest, last => $oldest + $stay - 1, refused => $refused, pair => $pair };
+    return {
+        name => $name, map => $map, first => $oldest, last => $oldest + $stay - 1, refused => $refused, pair => $pair,
+    };
 }
 
-sub new_map { return Shared::Arena->create(size => $slots * 64 + 208, regions => 1)->map('m', slots => $slots, slot_size => 64) }
+sub new_map {
+    my $arena = Shared::Arena->create(size => $slots * 64 + 208, regions => 1);
+    return $arena->map('m', slots => $slots, slot_size => 64);
+}
 
 # A round: the churned table and a fresh one, each operation on both, in random order.
 sub compare {
@@ -62,7 +67,9 @@ sub compare {
     my %map  = (churned => $table->{map}, fresh => new_map());
     my @live = map {"k$_"} $table->{first} .. $table->{last};
     $map{fresh}->store($_, 'eightval') for @live;
-    for my $key (@live) { $_->fetch($key) for values %map }    # else only the fresh one would be in the processor's caches
+
+    # Filling has left the fresh one in the processor's caches; now both are.
+    for my $key (@live) { $_->fetch($key) for values %map }
     my %figures;
     for my $operation (shuffle @operations) {
         for my $state (shuffle keys %map) {

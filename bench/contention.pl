@@ -39,7 +39,12 @@ my @loads = (
         my @mine   = shuffle @keys;
         my @stores = splice @mine, 0, 100;
         my @reads  = map { [splice @mine, 0, 9] } @stores;
-        return sub { for my $index (0 .. 99) { $map->store($stores[$index], $value); $map->fetch($_) for @{ $reads[$index] } } };
+        return sub {
+            for my $index (0 .. 99) {
+                $map->store($stores[$index], $value);
+                $map->fetch($_) for @{ $reads[$index] };
+            }
+        };
     }],
     ['store' => sub {
         my @mine = shuffle @keys;

@@ -16,7 +16,8 @@ my $readme = "$FindBin::Bin/README.md";
 for my $name (@names) {
     die "There is no benchmark $name\n" if !-e "$FindBin::Bin/$name.pl";
     print STDERR "$name.pl ...\n";
-    open my $out, '-|', $^X, (map {"-I$_"} grep { !ref } @INC), "$FindBin::Bin/$name.pl" or die "Cannot run $name.pl: $!\n";
+    my @command = ($^X, (map {"-I$_"} grep { !ref } @INC), "$FindBin::Bin/$name.pl");
+    open my $out, '-|', @command or die "Cannot run $name.pl: $!\n";
     my $figures = do { local $/; <$out> };
     close $out or die "$name.pl failed; its place in README.md is as it was.\n";
 

@@ -40,7 +40,7 @@ my %walk = (
 my @walkers = qw(nobody counts lists);
 my @calls   = (
     ['incr',            stopwatch('$got = $map->incr($_)'),              sub { ('counter') x 1000 }],
-    ['store',           stopwatch('$got = $map->store($_, "another_")'), sub { map { 'key ' . (1 + int rand $entries - 1) } 1 .. 1000 }],
+    ['store',           stopwatch('$got = $map->store($_, "another_")'), \&random_keys],
     ['the clock alone', stopwatch(''),                                   sub { ('counter') x 1000 }],
 );
 my @quantiles = ([p50 => 50], [p99 => 99], ['p99.9' => 99.9], [max => 100]);
@@ -61,10 +61,12 @@ for my $call (map { $_->[0] } @calls) {
     print "As ratios to nobody:\n\n";
     table(['walker', map { $_->[0] } @quantiles[0 .. 2]], map {
         my $walker = $_;
-        [$walker, map { my $name = "$call $_->[0]"; spread(ratios($samples->{$walker}{$name}, $samples->{nobody}{$name}), '%.2f') }
-            @quantiles[0 .. 2]]
+        my @names  = map {"$call $_->[0]"} @quantiles[0 .. 2];
+        [$walker, map { spread(ratios($samples->{$walker}{$_}, $samples->{nobody}{$_}), '%.2f') } @names]
     } @walkers[1, 2]);
 }
+
+sub random_keys { return map { 'key ' . (1 + int rand $entries - 1) } 1 .. 1000 }
 
 # The calls beside one that walks until they are done.
 sub beside {

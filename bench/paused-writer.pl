@@ -40,22 +40,28 @@ $map->incr("counter $_") for 1 .. 1000;
 my %others = by_lock();
 
 my @contenders = (
-    ['the clock alone',             '',                              sub { $written }],
-    ['fetch, any key',              '$got = $map->fetch($_)',        sub { @{ $others{keys} }, @{ $others{same_keys} } }],
-    ['fetch, keys of its lock',     '$got = $map->fetch($_)',        sub { @{ $others{same_keys} } }],
-    ['fetch, the very key',         '$got = $map->fetch($_)',        sub { $written }],
-    ['incr, any counter',           '$got = $map->incr($_)',         sub { @{ $others{counters} }, @{ $others{same_counters} } }],
-    ['incr, counters of its lock',  '$got = $map->incr($_)',         sub { @{ $others{same_counters} } }],
-    ['store, keys of other locks',  '$got = $map->store($_, "new")', sub { @{ $others{keys} } }],
+    ['the clock alone',            '',                              [$written]],
+    ['fetch, any key',             '$got = $map->fetch($_)',        [@{ $others{keys} }, @{ $others{same_keys} }]],
+    ['fetch, keys of its lock',    '$got = $map->fetch($_)',        $others{same_keys}],
+    ['fetch, the very key',        '$got = $map->fetch($_)',        [$written]],
+    ['incr, any counter',          '$got = $map->incr($_)',         [@{ $others{counters} }, @{ $others{same_counters} }]],
+    ['incr, counters of its lock', '$got = $map->incr($_)',         $others{same_counters}],
+    ['store, keys of other locks', '$got = $map->store($_, "new")', $others{keys}],
 );
 my @calls = ((map { $_->[0] } @contenders), 'insert, keys of other locks', 'delete, keys of other locks');
 my %loop  = map { $_->[0] => stopwatch($_->[1]) } @contenders;
 my ($insert, $delete) = map { stopwatch($_) } '$got = $map->store($_, "fresh")', '$got = $map->delete($_)';
-my %keys  = map { my @keys = $_->[2]->(); $_->[0] => [map { $keys[rand @keys] } 1 .. $option->{calls}] } @contenders;
+my %keys;
+for my $contender (@contenders) {
+    my ($name, undef, $keys) = @$contender;
+    $keys{$name} = [map { $keys->[rand @$keys] } 1 .. $option->{calls}];
+}
 
-my $samples = race($option->{rounds}, none => \&measure, map { my $point = $_; $point => sub { beside($point) } } @points);
+my $samples = race($option->{rounds},
+    none => \&measure, map { my $point = $_; $point => sub { beside($point) } } @points);
 
-heading('Beside a stopped writer', thousands($option->{calls}) . " calls of each kind a round, $option->{rounds} rounds.");
+heading('Beside a stopped writer',
+    thousands($option->{calls}) . " calls of each kind a round, $option->{rounds} rounds.");
 for my $quantile ('p50', 'p99.9') {
     print "$quantile of a single call: without a stopped writer, and the ratio to that beside one stopped at ...\n\n";
     table(['call', 'without', @points], map {
@@ -130,7 +136,8 @@ sub beside {
     my %figures = measure();
     my $there   = $map->fetch($written);
     $seen{$point}{times}++;
-    $seen{$point}{values}{ $there eq $before ? 'the old value' : $there eq $value ? 'the new value' : 'another value' } = 1;
+    my $saw = $there eq $before ? 'the old value' : $there eq $value ? 'the new value' : 'another value';
+    $seen{$point}{values}{$saw} = 1;
     $finished{$point} += let_go($writer, $value);
     return %figures;
 }
@@ -165,8 +172,10 @@ sub wait_for_its_lock {
     my $stored = eval { $map->store($others{same_keys}[1], 'mine') };
     my $waited = now() - $begin;
     my $error  = $@;
-    printf "A store of a key that shares its lock %s after %s", defined $stored ? "returned $stored" : 'croaked', duration($waited);
+    my $outcome = defined $stored ? "returned $stored" : 'croaked';
+    printf "A store of a key that shares its lock %s after %s", $outcome, duration($waited);
     print defined $stored ? ".\n" : ":\n\n    $error\n";
-    printf "The stopped writer then %s.\n\n", let_go($writer, 'last') ? 'finished, and the map is whole' : 'did NOT finish right';
+    my $right = let_go($writer, 'last');
+    printf "The stopped writer then %s.\n\n", $right ? 'finished, and the map is whole' : 'did NOT finish right';
     return;
 }

@@ -24,7 +24,7 @@ use Shared::Arena;
 
 my $option  = options(fetches => 1e7, rounds => 10, readers => 8);
 my @lengths = (30, 4000);
-my $each    = int $option->{fetches} / $option->{rounds} / $option->{readers} / 1000 + 0.5;    # thousands for each reader
+my $each    = int $option->{fetches} / $option->{rounds} / $option->{readers} / 1000 + 0.5;    # thousands of fetches
 
 my $map = Shared::Arena->create->map('m', slots => 64, slot_size => 4200);
 my ($misses, $fetches) = (0, 0);
@@ -37,7 +37,8 @@ my $samples = race($option->{rounds}, map {
 } @lengths);
 
 heading('Readers of one key that is overwritten without a pause',
-    "$option->{readers} readers, " . thousands(1000 * $each * $option->{readers}) . " fetches a round, $option->{rounds} rounds.");
+    sprintf '%d readers, %s fetches a round, %d rounds.',
+    $option->{readers}, thousands(1000 * $each * $option->{readers}), $option->{rounds});
 table(['bytes', 'million fetches/s, nobody writes', 'one writes', 'ratio', 'million stores/s'], map {
     my ($quiet, $written) = map { $samples->{"$_->[0], $_->[1]"} } [$_, 'nobody writes'], [$_, 'one writes'];
     [thousands($_), spread($quiet->{fetches}, '%.2f'), spread($written->{fetches}, '%.2f'),

@@ -9,7 +9,7 @@ use List::Util qw(min max);
 
 my ($Width, $Height) = (760, 420);
 my %Margin = (left => 70, right => 150, top => 44, bottom => 56);
-my @Colours = map {"#$_"} qw(3b82f6 e0761a 2a9d63 d6457a 8b6fe8 8a8f98 b59a00);
+my @Colours = map {"#$_"} qw(3b82f6 e0761a 2a9d63 d6457a 8b6fe8 b59a00 8a8f98);
 
 # Options: title, x_label, y_label, x_log and y_log (true for logarithmic axes), x_ticks ([value, text] each), series.
 # A series is { name, points => [[x, median, low, high], ...] } and may be `dashed`.
@@ -22,7 +22,7 @@ sub svg {
     my $up = _scale($plot{y_log}, @ticks[0, -1], $Height - $Margin{bottom}, $Margin{top});
 
     my @out = (
-        qq{<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $Width $Height" width="$Width" height="$Height" role="img">},
+        qq{<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $Width $Height" width="$Width" height="$Height">},
         '<title>' . _escape($plot{title}) . '</title>',
         '<style>text{font:13px sans-serif;fill:#707070}.title{font-size:15px;font-weight:bold}'
             . '.axis{stroke:#888;fill:none}.grid{stroke:#888;stroke-opacity:.25}'
@@ -47,7 +47,7 @@ sub svg {
     for my $series (@{ $plot{series} }) {
         my $colour = $Colours[$index % @Colours];
         my $dashes = $series->{dashed} ? ' stroke-dasharray="5 4"' : '';
-        my @at = map { my $point = $_; [$across->($point->[0]), map { $up->($_) } @$point[1 .. 3]] } @{ $series->{points} };
+        my @at = map { my ($x, @ys) = @$_; [$across->($x), map { $up->($_) } @ys] } @{ $series->{points} };
         my $band = join ' ', (map {"$_->[0],$_->[3]"} @at), map {"$_->[0],$_->[2]"} reverse @at;
         my $line = join ' ', map {"$_->[0],$_->[1]"} @at;
         push @out, qq{<polygon points="$band" fill="$colour" fill-opacity=".15"/>},

@@ -77,7 +77,10 @@ sub duration {
     return _three_digits($seconds) . ' s';
 }
 
-sub _three_digits { my ($number) = @_; return sprintf $number < 9.995 ? '%.2f' : $number < 99.95 ? '%.1f' : '%.0f', $number }
+sub _three_digits {
+    my ($number) = @_;
+    return sprintf $number < 9.995 ? '%.2f' : $number < 99.95 ? '%.1f' : '%.0f', $number;
+}
 
 # 1234567 as 1,234,567.
 sub thousands { my $text = sprintf '%.0f', $_[0]; 1 while $text =~ s/\A(-?\d+)(\d{3})/$1,$2/; return $text }

@@ -41,7 +41,10 @@ sub new {
 }
 
 # Random keys that are there, that never were there, and of counters.
-sub live_keys { my ($self, $count) = @_; return [map { 'k' . vec($self->{live}, int rand $self->{count}, 32) } 1 .. $count] }
+sub live_keys {
+    my ($self, $count) = @_;
+    return [map { 'k' . vec($self->{live}, int rand $self->{count}, 32) } 1 .. $count];
+}
 sub absent_keys  { my ($self, $count) = @_; return [map { 'm' . int rand $self->{slots} } 1 .. $count] }
 sub counter_keys { my ($self, $count) = @_; return [map { 'c' . (1 + int rand $self->{counters}) } 1 .. $count] }
 
