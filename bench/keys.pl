@@ -16,6 +16,7 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 
 use List::Util qw(max shuffle);
+use Time::HiRes qw(sleep);
 
 use BenchClock;
 use BenchCrew;
@@ -33,7 +34,7 @@ for my $number (1 .. $entries - 1) {
 $map->incr('counter');
 
 my %walk = (
-    'nobody' => undef,
+    'nobody' => sub { sleep 0.01 },    # a child like the others: after a fork, writing to memory costs more
     'counts' => sub { my $count = $map->keys; return $count },
     'lists'  => sub { my @keys = $map->keys; return scalar @keys },
 );
@@ -72,7 +73,7 @@ sub random_keys { return map { 'key ' . (1 + int rand $entries - 1) } 1 .. 1000 
 sub beside {
     my ($walker) = @_;
     my $walk = $walk{$walker};
-    my $crew = BenchCrew->new($walk ? 1 : 0, sub {
+    my $crew = BenchCrew->new(1, sub {
         my ($number, $crew) = @_;
         my ($walks, $begin) = (0, now());
         until ($crew->stopped) { $walk->(); $walks++ }
