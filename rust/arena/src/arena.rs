@@ -115,7 +115,7 @@ impl Arena {
     }
 
     /// An arena of this process alone whose pages cost nothing until they are touched.
-    #[cfg(test)]
+    #[cfg(all(test, not(miri)))]
     pub(crate) fn sparse(size: u64, regions: u32) -> Option<Arc<Arena>> {
         let mapping = mapping::sparse(header::extent(size, regions).1 as usize)?;
         header::write(&mapping, size, regions, header::seeds().ok()?);

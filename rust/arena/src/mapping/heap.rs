@@ -28,7 +28,7 @@ pub(crate) fn heap(length: usize) -> Result<Mapping> {
 }
 
 /// Pages that cost nothing until they are touched, for tests of large arenas; None where the machine gives no such.
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 pub(crate) fn sparse(length: usize) -> Option<Mapping> {
     let pages = memmap2::MmapOptions::new().len(length).no_reserve_swap().map_anon().ok()?;
     let pages = memmap2::MmapRaw::from(pages);

@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 
 pub(crate) use anonymous::anonymous;
 pub(crate) use heap::heap;
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 pub(crate) use heap::sparse;
 
 /// A region of bytes that stays where it is until dropped. Its length is the one checked when it was made.
