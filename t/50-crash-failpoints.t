@@ -67,6 +67,156 @@ subtest 'killed at every point of every call' => sub {
     cmp_ok $deaths, '>', 60, 'so many deaths, and nobody was harmed';
 };
 
+# One key has lapsed and not been collected, by a clock that stands still.
+sub fresh_with_lapsed {
+    set_clock(1_700_000_000);
+    my ($arena, $map) = fresh();
+    $map->store('lapsed', $old, ttl => 5);
+    set_clock(1_700_000_010);
+    return ($arena, $map);
+}
+
+subtest 'killed while collecting what has lapsed' => sub {
+    my %calls = (
+        read      => sub { $_[0]->fetch('lapsed') },
+        overwrite => sub { $_[0]->store('lapsed', $new) },
+        delete    => sub { $_[0]->delete('lapsed') },
+        count     => sub { $_[0]->incr('lapsed') },
+        make_room => sub { $_[0]->store('one too many', $new) },
+    );
+    my $deaths = 0;
+    for my $point (Shared::Arena::_failpoint_names()) {
+        for my $name (sort keys %calls) {
+            my ($arena, $map) = fresh_with_lapsed();
+            if ($name eq 'make_room') { $map->store("fill $_", $old) for 1 .. 8 }
+            my (undef, $how) = child($point, 'kill', sub { $calls{$name}->($map) });
+            $deaths++ if $how eq 'killed';
+            my %verdict = $map->_verify;
+            my $value   = $map->fetch('lapsed') // 'none';
+            my %stats   = $map->stats;
+            my @wrong   = (
+                ($verdict{ok} ? () : $verdict{problem}),
+                ((grep { $value eq $_ } $new, 1, 'none') ? () : 'an old or torn value'),
+                ($stats{expired} == 1 ? () : "collected $stats{expired} times"),
+                ($stats{used} == $map->keys ? () : 'a wrong count'),
+            );
+            is_deeply \@wrong, [], "$name, $how at $point" if @wrong;
+        }
+    }
+    real_clock();
+    cmp_ok $deaths, '>', 50, 'so many deaths, and it was collected once in each';
+};
+
+subtest 'stopped at every point at which the lock is held' => sub {
+    # For each call: the key, what it must answer, and what is there in the end.
+    my %calls = (
+        overwrite => ['key',     1,     $new, sub { $_[0]->store('key', $new) }],
+        insert    => ['fresh',   1,     $new, sub { $_[0]->store('fresh', $new) }],
+        delete    => ['key',     1,     undef, sub { $_[0]->delete('key') }],
+        deadline  => ['key',     1,     $new, sub { $_[0]->store('key', $new, ttl => 100) }],
+        first     => ['another', 7,     7, sub { $_[0]->incr('another', 7) }],
+        read      => ['lapsed',  undef, undef, sub { scalar $_[0]->fetch('lapsed') }],
+        renew     => ['lapsed',  1,     $new, sub { $_[0]->store('lapsed', $new) }],
+        restart   => ['lapsed',  7,     7, sub { $_[0]->incr('lapsed', 7) }],
+        repair    => ['key',     1,     $new, sub { $_[0]->store('key', $new) }],
+    );
+    my %met;
+    for my $point (grep { !/\A(?:carve|bucket|counter|lock\.pending|unlock\.open)/ } Shared::Arena::_failpoint_names()) {
+        for my $name (sort keys %calls) {
+            my ($key, $answer, $after, $call) = @{ $calls{$name} };
+            my ($arena, $map) = fresh_with_lapsed();
+            child('word.published', 'kill', sub { $map->store('key', $old) }) if $name eq 'repair';
+            my ($pid, $how) = child($point, 'stop', sub { my $got = $call->($map); POSIX::_exit(1) if ($got // 'none') ne ($answer // 'none') });
+            next if $how ne 'stopped';
+            $met{$point}++;
+            my @wrong = beside_a_stopped_writer($map, $pid, $key, $after);
+            kill CONT => $pid;
+            waitpid $pid, 0;
+            my %verdict = $map->_verify;
+            my $value   = $map->fetch($key);
+            push @wrong, "the stopped call ended with wait status $?" if $?;
+            push @wrong, 'it has not done what it was asked to' if ($value // 'none') ne ($after // 'none');
+            push @wrong, $verdict{problem} if !$verdict{ok};
+            $map->fetch('lapsed');
+            push @wrong, 'a wrong count' if $map->stats->{used} != $map->keys || $map->stats->{expired} != 1;
+            is_deeply \@wrong, [], "$name, stopped at $point" if @wrong;
+        }
+    }
+    real_clock();
+    is join(' ', sort keys %met), join(' ', sort qw(
+        claim.noted claim.taken fill.begun fill.done fill.half free.counted free.done journal.applied journal.closed journal.written
+        lock.held reach.raised recover.applied recover.begun unlock.before word.published
+    )), 'each was met, and nobody was held up but writers of the stripe, nobody robbed';
+};
+
+# Readers, counts, and writers of other stripes go on; writers of the stopped one's stripe, of its key in any case,
+# give up and say whom they waited for. Returns what was otherwise.
+sub beside_a_stopped_writer {
+    my ($map, $pid, $key, $after) = @_;
+    my @wrong;
+    my $busy = $map->stats->{busy};
+    Shared::Arena::_lock_patience(0.004);
+    for my $number (1 .. 20) {
+        push @wrong, "other $number reads wrong" if $map->fetch("other $number") ne $old || !$map->exists("other $number");
+    }
+    my $before = $key eq 'key' ? $old : 'none';
+    my $now    = $map->fetch($key) // 'none';
+    push @wrong, 'the key reads as ' . substr $now, 0, 10 if $now ne $before && $now ne ($after // 'none');
+    push @wrong, 'a counter does not count' if $map->incr('counter') != 6 || $map->counter('counter') != 6;
+    push @wrong, 'a key is not listed' if 20 != grep {/\Aother/} $map->keys;
+
+    my ($gave_up, $done) = (0, 0);
+    my $write = sub {
+        my ($method, $name, @value) = @_;
+        my $answer = eval { $map->$method($name, @value) };
+        if (defined $answer) { $done++; return $answer == 1 }
+        $gave_up++;
+        push @wrong, "$method $name: $@" if $@ !~ /->$method: .*thread $pid has held the lock/;
+        return;
+    };
+    push @wrong, 'a writer of the same key went on' if $write->('store', $key, 'stolen');
+    for my $number (1 .. 6) {
+        my $stored = $write->('store', "other $number", $new);
+        push @wrong, "other $number is wrong" if $map->fetch("other $number") ne ($stored ? $new : $old);
+    }
+    for my $number (7 .. 8) {
+        my $deleted = $write->('delete', "other $number");
+        push @wrong, "other $number is wrong" if $map->exists("other $number") != !$deleted;
+    }
+    for my $number (1 .. 2) {
+        my $stored = $write->('store', "new $number", $new);
+        push @wrong, "new $number is wrong" if ($map->fetch("new $number") // '') ne ($stored ? $new : '');
+    }
+    push @wrong, "$gave_up gave up, and busy went from $busy to " . $map->stats->{busy} if $map->stats->{busy} != $busy + $gave_up;
+    push @wrong, 'no writer of another stripe could go on' if !$done;
+    Shared::Arena::_lock_patience(5);
+    return @wrong;
+}
+
+subtest 'holders are named by their own numbers' => sub {
+    # A map of 32 slots has four locks: each child takes one that no other has.
+    my ($arena, $map) = fresh();
+    Shared::Arena::_lock_patience(0.01);
+    my $holder = sub { my ($name) = @_; return eval { $map->delete($name); 1 } ? undef : $@ =~ /thread (\d+) has held/ ? $1 : $@ };
+    my (%stopped, @pids);
+    for my $name (map {"nobody $_"} 1 .. 200) {
+        my $other = $holder->($name);
+        if (defined $other) { fail("$name waited for $other") if !$stopped{$other}; next }
+        my ($pid, $how) = child('lock.held', 'stop', sub { $map->delete($name) });
+        is $how, 'stopped', "a child holds the lock of $name";
+        is $holder->($name), $pid, 'and is named';
+        $stopped{$pid} = $name;
+        push @pids, $pid;
+    }
+    is scalar(@pids), 4, 'four children, four locks';
+    is_deeply [map { $holder->($stopped{$_}) } @pids], \@pids, 'each still has his own';
+    Shared::Arena::_lock_patience(5);
+    kill CONT => @pids;
+    for (@pids) { waitpid $_, 0; is $?, 0, 'and goes on' }
+    my %verdict = $map->_verify;
+    ok $verdict{ok}, 'all is well' or diag $verdict{problem};
+};
+
 subtest 'a writer stopped in the middle' => sub {
     my ($arena, $map) = fresh();
     my ($pid, $how) = child('journal.written', 'stop', sub { $map->store('key', $new) });

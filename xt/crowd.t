@@ -18,6 +18,68 @@ subtest 'counting' => sub {
     intact_ok $map, 'whole';
 };
 
+# A counter that ends and begins again: each of its lives is counted from its beginning, every number once. So of
+# each number there are no more than of the one before it. Takes how often each was drawn, by one process or by many.
+sub lives_of {
+    my (@drawn) = @_;
+    my %times;
+    for my $drawn (@drawn) { $times{$_} += $drawn->{$_} for keys %$drawn }
+    my @gaps = grep { $_ != 1 && $times{$_} > ($times{ $_ - 1 } || 0) } keys %times;
+    is_deeply \@gaps, [], 'every number of every life is drawn once';
+    return $times{1};
+}
+
+sub draws {
+    my ($map, $count, @ttl) = @_;
+    my %drawn;
+    for (1 .. $count) { my $number = $map->incr('hot', 1, @ttl); $drawn{ defined $number ? $number : 0 }++ }
+    return \%drawn;
+}
+
+subtest 'counting what another deletes' => sub {
+    my $map = Shared::Arena->create->map('m', slots => 8);
+    my ($deleted, @drawn) = map { $_->[0] } in_children(201, sub {
+        my ($number) = @_;
+        if ($number) { my $drawn = draws($map, 5000); $map->incr('done'); return $drawn }
+        my $deleted = 0;
+        while (($map->counter('done') || 0) < 200) { $deleted += $map->delete('hot'); select undef, undef, undef, 0.0001 }
+        return $deleted;
+    }, patience => 300);
+    is scalar(grep { $_->{0} } @drawn), 0, 'is never refused';
+    my $lives = lives_of(@drawn);
+    is $lives, $deleted + $map->exists('hot'), "a life for each of $deleted deletes";
+    intact_ok $map, 'whole';
+};
+
+subtest 'counting what lapses' => sub {
+    my $map = Shared::Arena->create->map('m', slots => 8);
+    my @drawn = map { $_->[0] } in_children(200, sub { return draws($map, 5000, ttl_ms => 1) }, patience => 300);
+    is scalar(grep { $_->{0} } @drawn), 0, 'is never refused';
+    my $lives = lives_of(@drawn);
+    my %stats = $map->stats;
+    is $lives, $stats{used} + $stats{expired}, "$lives lives, $stats{expired} of them collected";
+    intact_ok $map, 'whole', lapsing => 1;
+};
+
+subtest 'counting what others store' => sub {
+    # Eight bytes that are a number count on from it. Each is stored once.
+    my $map = Shared::Arena->create->map('m', slots => 8);
+    my @drawn = map { $_->[0] } in_children(204, sub {
+        my ($number) = @_;
+        if ($number >= 4) { my $drawn = draws($map, 5000); $map->incr('done'); return $drawn }
+        for (my $n = 1; ($map->counter('done') || 0) < 200; $n++) {
+            $map->store('hot', pack 'q', 10_000_000 * (4 * $n + $number));
+            select undef, undef, undef, 0.0002;
+        }
+        return {};
+    }, patience => 300);
+    my %lives;
+    for my $drawn (@drawn) { $lives{ int($_ / 10_000_000) }{ $_ % 10_000_000 } += $drawn->{$_} for keys %$drawn }
+    # A zero would be a refusal; a store can leave no such number, since a count comes before or after it.
+    is_deeply [grep { my $life = $lives{$_}; grep { ($life->{$_} || 0) != 1 } 1 .. keys %$life } keys %lives], [], 'goes on from each of ' . keys(%lives) . ', every number once';
+    intact_ok $map, 'whole';
+};
+
 subtest 'storing' => sub {
     my $map = Shared::Arena->create->map('m', slots => 8, slot_size => 300);
     my @wrong = map { @$_ } in_children(200, sub {

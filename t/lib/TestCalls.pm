@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(WORKERS SHORT LONG own_keys shared_keys sum_keys call_of perform outcomes fits whole_from same);
+our @EXPORT = qw(WORKERS SHORT LONG own_keys shared_keys sum_keys call_of perform outcomes fits whole_from is_torn same);
 
 # Times to live in milliseconds: one that passes between calls, and one that never does.
 use constant { WORKERS => 4, SHORT => 2, LONG => 3_600_000 };
@@ -77,18 +77,21 @@ sub whole_from {
     return @place;
 }
 
+# Whether a shared key's value, if there is one, is neither a number nor whole.
+sub is_torn { my ($value) = @_; return defined $value && $value !~ /\A[0-9]+\z/ && !whole_from($value) }
+
 # Makes the call. What comes back for a value that was fetched is a number that depends on it.
 sub perform {
     my ($map, $call) = @_;
     my $method = $call->{method};
     return scalar $map->$method(@{ $call->{arguments} }) if $method ne 'fetch';
-    my ($value) = my @there = $map->fetch($call->{key});
-    return _digest(@there) if $call->{whose} eq 'own';
-    die "torn: $call->{key}: $value\n" if @there && $value !~ /\A-?[0-9]+\z/ && !whole_from($value);
+    my @there = $map->fetch($call->{key});
+    return @there ? _digest(@there) : undef if $call->{whose} eq 'own';
+    die "torn: $call->{key}: $there[0]\n" if is_torn(@there);
     return scalar @there;
 }
 
-sub _digest { my (@there) = @_; return !@there ? undef : defined $there[0] ? 1 + (length($there[0]) << 20) + unpack '%20C*', $there[0] : 0 }
+sub _digest { my ($value) = @_; return defined $value ? 1 + (length($value) << 20) + unpack '%20C*', $value : 0 }
 
 sub same { my ($one, $other) = @_; return defined $one ? defined $other && $one eq $other : !defined $other }
 
@@ -97,9 +100,11 @@ sub same { my ($one, $other) = @_; return defined $one ? defined $other && $one 
 # the time to live.
 sub outcomes {
     my ($state, $call, %option) = @_;
+    my $may_be_absent = !$state || $state->{ttl} == SHORT;
+    my $fate = $state ? 'lapsed' : 'none';
     return (
-        ($state ? _of_present($state, $call) : ()),
-        (!$state || $state->{ttl} == SHORT ? map { +{ %$_, fate => $state ? 'lapsed' : 'none' } } _of_absent($call, $option{may_be_full}) : ()),
+        ($state         ? _of_present($state, $call)                                              : ()),
+        ($may_be_absent ? map { +{ %$_, fate => $fate } } _of_absent($call, $option{may_be_full}) : ()),
     );
 }
 
@@ -120,7 +125,9 @@ sub _of_absent {
     return { answer => 0, state => undef } if $method eq 'delete';
     return { answer => undef, state => undef } if $method eq 'fetch';
     my $refusal = { answer => $method eq 'store' ? 0 : undef, state => undef, refused => 1 };
-    my $success = $method eq 'store' ? { answer => 1, state => _stored($call) } : { answer => $by, state => { value => $by, number => $by, ttl => $call->{ttl} } };
+    my $success = $method eq 'store'
+        ? { answer => 1, state => _stored($call) }
+        : { answer => $by, state => { value => $by, number => $by, ttl => $call->{ttl} } };
     return $may_be_full ? ($success, $refusal) : $success;
 }
 

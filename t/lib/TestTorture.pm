@@ -32,7 +32,7 @@ sub new {
         slots   => $slots,
         tight   => $slots < @all,
         seed    => $option{seed},
-        points  => [grep { !/\A(?:carve|bucket)\./ } Shared::Arena::_failpoints() ? Shared::Arena::_failpoint_names() : ()],
+        points  => [Shared::Arena::_failpoints() ? grep { !/\A(?:carve|bucket)\./ } Shared::Arena::_failpoint_names() : ()],
         own     => \@own,
         all     => \@all,
         round   => 0,
@@ -46,6 +46,7 @@ sub new {
         # Entries known to have lapsed and calls known to have been refused, and those of which that is not known.
         lapsed  => [0, 0],
         refused => [0, 0],
+        looks    => 0,
         mistakes => [],
     }, $class;
     $arena->region("log $_", size => 8 * $Most) for 0 .. WORKERS - 1;
@@ -76,8 +77,9 @@ sub summary {
     my ($self) = @_;
     my @waits = sort { $a <=> $b } @{ $self->{waits} };
     my $at    = join ', ', map {"$_ $self->{kill_at}{$_}"} grep { $self->{kill_at}{$_} } @{ $self->{points} };
-    return sprintf '%d slots for %d keys: %d kills, %d acknowledged calls checked; the slowest write after a kill took %.3f ms in half the rounds, and %.3f ms at most%s',
-        $self->{slots}, scalar @{ $self->{all} }, $self->{kills}, $self->{checked}, map({ 1000 * $waits[$_] } $#waits / 2, -1), $at ? "; killed at $at" : '';
+    return sprintf '%d slots for %d keys: %d kills, %d acknowledged calls checked; the slowest write after a kill took '
+        . '%.3f ms in half the rounds, and %.3f ms at most%s', $self->{slots}, scalar @{ $self->{all} }, $self->{kills},
+        $self->{checked}, map({ 1000 * $waits[$_] } $#waits / 2, -1), $at ? "; killed at $at" : '';
 }
 
 sub _wrong { my ($self, $what) = @_; push @{ $self->{mistakes} }, "seed $self->{seed}, round $self->{round}: $what"; return }
@@ -87,7 +89,10 @@ sub _wrong { my ($self, $what) = @_; push @{ $self->{mistakes} }, "seed $self->{
 sub _round {
     my ($self) = @_;
     my $life  = ++$self->{round};
-    my @calls = map { my $worker = $_; [map { call_of($self->{seed}, $worker, $life, $_) } 0 .. $Most - 1] } 0 .. WORKERS - 1;
+    my @calls = map {
+        my $worker = $_;
+        [map { call_of($self->{seed}, $worker, $life, $_) } 0 .. $Most - 1];
+    } 0 .. WORKERS - 1;
     my @plan  = $self->_plan;
     my $gun   = start_gun();
     my %alive;
@@ -110,8 +115,8 @@ sub _round {
     }
     # One after the other, so that those who still live meet what the others leave.
     for my $worker (shuffle keys %alive) {
-        my $enough = int rand $Most / 2;
-        $self->_look_on while !$self->_has_made($worker, $enough);
+        my ($enough, $patience) = (int rand $Most / 2, time + 5);
+        $self->_look_on while !$self->_has_made($worker, $enough) && time < $patience;
         kill KILL => $alive{$worker};
     }
     my $at_once = rand() < 0.5;
@@ -124,7 +129,8 @@ sub _round {
     $self->_go_on if !$at_once;
     my $values = $self->_values;
     for my $key (grep { $values->{$_}{there} && $before->{$_} } @{ $self->{all} }) {
-        $self->_wrong("$key changed when it was repaired") if !$before->{$key}{there} || !same($before->{$key}{value}, $values->{$key}{value});
+        my $same = $before->{$key}{there} && same($before->{$key}{value}, $values->{$key}{value});
+        $self->_wrong("$key changed when it was repaired") if !$same;
     }
 
     my %in_flight = map { $self->_replay($_, $calls[$_]) } 0 .. WORKERS - 1;
@@ -168,14 +174,18 @@ sub _has_made {
     return $calls == 0 || $self->{arena}->peek("log $worker", 8 * ($calls - 1), 8) ne "\0" x 8;
 }
 
-sub _check_kill { my ($self, $worker) = @_; $self->_wrong("worker $worker ended with wait status $?, not by the kill") if $? != 9; return }
+sub _check_kill {
+    my ($self, $worker) = @_;
+    $self->_wrong("worker $worker ended with wait status $?, not by the kill") if $? != 9;
+    return;
+}
 
 # A reader of what all change. It sleeps in between, so that it gets its turn on a busy machine when it wakes.
 sub _look_on {
     my ($self) = @_;
-    my $key = (shared_keys())[rand 8];
-    my ($value) = my @there = $self->{map}->fetch($key);
-    $self->_wrong("$key is torn: $value") if @there && $value !~ /\A[0-9]+\z/ && !whole_from($value);
+    my $key = (shared_keys())[$self->{looks}++ % 8];
+    my ($value) = $self->{map}->fetch($key);
+    $self->_wrong("$key is torn: $value") if is_torn($value);
     sleep 0.00005;
     return;
 }
@@ -186,7 +196,8 @@ sub _go_on {
     my $slowest = 0;
     for my $name (@Nobody) {
         my $started = time;
-        $self->{map}->delete($name) and $self->_wrong("$name was there");
+        my $answer = eval { $self->{map}->delete($name) };
+        $self->_wrong(defined $answer ? "$name was there" : $@) if $answer || $@;
         $slowest = max $slowest, time - $started;
     }
     push @{ $self->{waits} }, $slowest;
@@ -217,15 +228,19 @@ sub _listings {
         $list{ $moment->[0] } = [$self->{map}->keys];
     }
     real_clock();
-    for my $moment (qw(stays lasts)) { $_->{$moment} = 0 for values %$seen; $seen->{$_}{$moment}++ for @{ $list{$moment} } }
-    $self->_wrong("$_ is listed and is no key of ours, or is listed twice") for grep { !$known{$_} || $seen->{$_}{stays} > 1 } keys %$seen;
+    for my $moment (qw(stays lasts)) {
+        $_->{$moment} = 0 for values %$seen;
+        $seen->{$_}{$moment}++ for @{ $list{$moment} };
+    }
+    my @odd = grep { !$known{$_} || $seen->{$_}{stays} > 1 } keys %$seen;
+    $self->_wrong("$_ is listed and is no key of ours, or is listed twice") for @odd;
 
     my %verdict = $self->{map}->_verify;
     my %stats   = $self->{map}->stats;
     my $there   = @{ $list{all} };
     $self->_wrong($verdict{problem}) if !$verdict{ok};
     $self->_wrong("$stats{used} used and $there in the table") if $stats{used} != $there;
-    $self->_wrong("$stats{used} used and $stats{tombstones} tombstones of $self->{slots}") if $stats{used} + $stats{tombstones} > $self->{slots};
+    $self->_wrong("$stats{used} used and $stats{tombstones} tombstones") if $stats{used} + $stats{tombstones} > $self->{slots};
     $self->_wrong("busy $stats{busy}") if $stats{busy};
     $self->_within("$stats{full} refused", $stats{full}, $self->{refused});
     return $seen;
@@ -242,7 +257,6 @@ sub _within {
 # it is one of the worker's own.
 sub _replay {
     my ($self, $worker, $calls) = @_;
-    my %drawn;
     my $n = 0;
     for my $noted (unpack 'q*', $self->{arena}->peek("log $worker", 0, 8 * $Most)) {
         last if !$noted;
@@ -270,7 +284,7 @@ sub _step {
     my ($self, $call, $answer) = @_;
     my $key   = $call->{key};
     my @match = grep { same($_->{answer}, $answer) } outcomes($self->{state}{$key}, $call, may_be_full => $self->{tight});
-    return $self->_wrong("$call->{method} $key answered " . (defined $answer ? $answer : 'undef') . ', it was ' . _shown($self->{state}{$key})) if !@match;
+    return $self->_wrong("$call->{method} $key answered " . _or_undef($answer) . ', it was ' . _shown($self->{state}{$key})) if !@match;
     my %fate    = map { $_->{fate} => 1 } @match;
     my $refused = grep { $_->{refused} } @match;
     $self->{lapsed}[$fate{ended} ? 1 : 0]++ if $fate{lapsed} && !$fate{lives};
@@ -282,8 +296,9 @@ sub _step {
 sub _note_shared {
     my ($self, $call, $answer) = @_;
     my ($key, $method) = @$call{qw(key method)};
-    my $odd = $method eq 'incr' ? defined $answer && $answer < $call->{by} : $answer != 1 && ($method eq 'store' ? !$self->{tight} || $answer != 0 : $answer != 0);
-    $self->_wrong("$method $key answered " . (defined $answer ? $answer : 'undef')) if $odd;
+    my $right = $method eq 'incr' ? !defined $answer || $answer >= $call->{by}
+        : $answer == 1 || $answer == 0 && ($method ne 'store' || $self->{tight});
+    $self->_wrong("$method $key answered " . _or_undef($answer)) if !$right;
     return if !$self->{tight};
     $self->{refused}[0]++ if $method eq 'store' && $answer == 0;
     $self->{refused}[1]++ if $method eq 'incr'  && !defined $answer;
@@ -301,12 +316,14 @@ sub _settle {
     return;
 }
 
+sub _or_undef { my ($answer) = @_; return defined $answer ? $answer : 'undef' }
+
 sub _shown {
     my ($state) = @_;
     return 'absent' if !$state;
     my %shown = %$state;
     $shown{value} = length($shown{value}) . " bytes '" . substr($shown{value}, 0, 30) . "'" if defined $shown{value};
-    return '{' . join(', ', map { "$_ " . (defined $shown{$_} ? $shown{$_} : 'undef') } sort keys %shown) . '}';
+    return '{' . join(', ', map { "$_ " . _or_undef($shown{$_}) } sort keys %shown) . '}';
 }
 
 # A shared key holds a number, or a value whole, and one that was stored there, with the deadline it was stored with.
@@ -319,7 +336,8 @@ sub _check_shared {
     my ($worker, $life, $n, $length) = whole_from($seen->{value});
     return $self->_wrong("$key is torn: $seen->{value}") if !defined $length;
     my $call  = $worker < WORKERS ? call_of($self->{seed}, $worker, $life, $n) : {};
-    my $given = same($call->{key}, $key) && same($call->{value}, $seen->{value}) && $n <= ($self->{reached}{$life} || [])->[$worker];
+    my $calls = ($self->{reached}{$life} || [])->[$worker];
+    my $given = same($call->{key}, $key) && same($call->{value}, $seen->{value}) && defined $calls && $n <= $calls;
     return $self->_wrong("$key is $seen->{value}, which nobody stored") if !$given;
     $self->_wrong("$key has lost its deadline, or got one") if $seen->{lasts} != ($call->{ttl} ? 0 : 1);
     return;
@@ -333,7 +351,8 @@ sub _check_sum {
     my ($before, $after) = ($self->{sum}{$key}, $seen->{number});
     return $self->_wrong("$key is lost: " . _shown($seen)) if !defined $after || !$seen->{stays} || !$seen->{lasts};
     my %once = map { $_ => 1 } grep { defined && $_ > $before && $_ <= $after } @$drawn;
-    $self->_wrong("$key was drawn @{[map { defined ? $_ : 'undef' } @$drawn]} on the way from $before to $after") if keys %once != @$drawn;
+    my @drawn = map { _or_undef($_) } @$drawn;
+    $self->_wrong("$key was drawn @drawn on the way from $before to $after") if keys %once != @drawn;
     $self->_within("$key is $after", $after, [$before + @$drawn, $counting]);
     $self->{sum}{$key} = $after;
     return;
@@ -350,7 +369,8 @@ sub _fill {
     $self->{refused}[0]++;
     my %stats = $map->stats;
     $self->_wrong("$taken keys found room, then came $answer; $free slots were free") if $taken != $free || $answer != 0;
-    $self->_wrong("$stats{used} used and $stats{tombstones} tombstones in a full map") if $stats{used} != $self->{slots} || $stats{tombstones};
+    my $full = $stats{used} == $self->{slots} && $stats{tombstones} == 0;
+    $self->_wrong("$stats{used} used and $stats{tombstones} tombstones in a full map") if !$full;
     $self->_within("$stats{expired} expired", $stats{expired}, $self->{lapsed});
     for my $number (0 .. $taken - 1) {
         $self->_wrong("extra $number is torn") if !same($map->fetch("extra $number"), 'x' x 4000);
