@@ -25,7 +25,7 @@ sub new {
     my @own   = own_keys();
     my @all   = (@own, shared_keys(), sum_keys());
     my $slots = $option{slots} || @all;
-    my $arena = Shared::Arena->create(size => $slots * 4096 + WORKERS * 8 * $Most + 4096, regions => 1 + WORKERS);
+    my $arena = Shared::Arena->create(size => $slots * 4096 + WORKERS * 9 * $Most + 4096, regions => 1 + WORKERS);
     my $self  = bless {
         arena   => $arena,
         map     => $arena->map('map', slots => $slots, slot_size => 4096),
@@ -49,7 +49,8 @@ sub new {
         looks    => 0,
         mistakes => [],
     }, $class;
-    $arena->region("log $_", size => 8 * $Most) for 0 .. WORKERS - 1;
+    # Of each call a byte that says whether it was made, which a death cannot tear, and before that the answer.
+    $arena->region("log $_", size => 9 * $Most) for 0 .. WORKERS - 1;
     $self->{map}->incr($_, 0) for sum_keys();
     srand $self->{seed};
     return $self;
@@ -97,7 +98,7 @@ sub _round {
     my $gun   = start_gun();
     my %alive;
     for my $worker (0 .. WORKERS - 1) {
-        $self->{arena}->poke("log $worker", 0, "\0" x (8 * $Most));
+        $self->{arena}->poke("log $worker", 0, "\0" x $Most);
         $alive{$worker} = spawn(sub { $gun->await; $self->_live($worker, $calls[$worker], $plan[$worker]) });
     }
     $gun->fire(WORKERS);
@@ -113,11 +114,15 @@ sub _round {
             delete $alive{$worker};
         }
     }
-    # One after the other, so that those who still live meet what the others leave.
-    for my $worker (shuffle keys %alive) {
-        my ($enough, $patience) = (int rand $Most / 2, time + 5);
-        $self->_look_on while !$self->_has_made($worker, $enough) && time < $patience;
-        kill KILL => $alive{$worker};
+    # Each in the middle of its calls, so that those who still live meet what the others leave.
+    my %enough   = map { $_ => int rand $Most / 2 } keys %alive;
+    my $patience = time + 5;
+    while (%enough) {
+        $self->_look_on;
+        for my $worker (grep { $self->_has_made($_, $enough{$_}) || time > $patience } keys %enough) {
+            kill KILL => $alive{$worker};
+            delete $enough{$worker};
+        }
     }
     my $at_once = rand() < 0.5;
     $self->_go_on if $at_once;
@@ -162,8 +167,8 @@ sub _live {
     for my $n (0 .. $#$calls) {
         Shared::Arena::_failpoint($plan->{point}, 'kill') if $plan && $n == $plan->{after};
         my $answer = perform($map, $calls->[$n]);
-        # Never 0: odd for a number, 2 for undef.
-        $arena->poke($log, 8 * $n, pack 'q', defined $answer ? 2 * $answer + 1 : 2);
+        $arena->poke($log, $Most + 8 * $n, pack 'q', $answer) if defined $answer;
+        $arena->poke($log, $n, defined $answer ? 'D' : 'U');
     }
     sleep 60;
     return;
@@ -171,7 +176,7 @@ sub _live {
 
 sub _has_made {
     my ($self, $worker, $calls) = @_;
-    return $calls == 0 || $self->{arena}->peek("log $worker", 8 * ($calls - 1), 8) ne "\0" x 8;
+    return $calls == 0 || $self->{arena}->peek("log $worker", $calls - 1, 1) ne "\0";
 }
 
 sub _check_kill {
@@ -257,10 +262,11 @@ sub _within {
 # it is one of the worker's own.
 sub _replay {
     my ($self, $worker, $calls) = @_;
+    my ($made)  = $self->{arena}->peek("log $worker", 0, $Most) =~ /\A(\w*)/;
+    my @answers = unpack 'q*', $self->{arena}->peek("log $worker", $Most, 8 * length $made);
     my $n = 0;
-    for my $noted (unpack 'q*', $self->{arena}->peek("log $worker", 0, 8 * $Most)) {
-        last if !$noted;
-        my $answer = $noted % 2 ? ($noted - 1) / 2 : undef;
+    for my $kind (split //, $made) {
+        my $answer = $kind eq 'D' ? $answers[$n] : undef;
         my ($key, $whose) = @{ $calls->[$n] }{qw(key whose)};
         if    ($whose eq 'own') { $self->_step($calls->[$n], $answer) }
         elsif ($whose eq 'sum') { push @{ $self->{drawn}{$key} }, $answer }
