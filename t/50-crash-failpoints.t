@@ -150,7 +150,9 @@ subtest 'stopped at every point at which the lock is held' => sub {
             my ($key, $answer, $after, $call) = @{ $calls{$name} };
             my ($arena, $map) = fresh_with_lapsed();
             child('word.published', 'kill', sub { $map->store('key', $old) }) if $name eq 'repair';
-            my ($pid, $how) = child($point, 'stop', sub { my $got = $call->($map); POSIX::_exit(1) if ($got // 'none') ne ($answer // 'none') });
+            my ($pid, $how) = child($point, 'stop', sub {
+                POSIX::_exit(1) if ($call->($map) // 'none') ne ($answer // 'none');
+            });
             next if $how ne 'stopped';
             $met{$point}++;
             my @wrong = beside_a_stopped_writer($map, $pid, $key, $after);
@@ -221,7 +223,11 @@ subtest 'holders are named by their own numbers' => sub {
     # A map of 32 slots has four locks: each child takes one that no other has.
     my ($arena, $map) = fresh();
     Shared::Arena::_lock_patience(0.01);
-    my $holder = sub { my ($name) = @_; return eval { $map->delete($name); 1 } ? undef : $@ =~ /thread (\d+) has held/ ? $1 : $@ };
+    my $holder = sub {
+        my ($name) = @_;
+        return undef if eval { $map->delete($name); 1 };
+        return $@ =~ /thread (\d+) has held/ ? $1 : $@;
+    };
     my (%stopped, @pids);
     for my $name (map {"nobody $_"} 1 .. 200) {
         my $other = $holder->($name);

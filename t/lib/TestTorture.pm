@@ -290,7 +290,8 @@ sub _step {
     my ($self, $call, $answer) = @_;
     my $key   = $call->{key};
     my @match = grep { same($_->{answer}, $answer) } outcomes($self->{state}{$key}, $call, may_be_full => $self->{tight});
-    return $self->_wrong("$call->{method} $key answered " . _or_undef($answer) . ', it was ' . _shown($self->{state}{$key})) if !@match;
+    my $was   = _shown($self->{state}{$key});
+    return $self->_wrong("$call->{method} $key answered " . _or_undef($answer) . ", it was $was") if !@match;
     my %fate    = map { $_->{fate} => 1 } @match;
     my $refused = grep { $_->{refused} } @match;
     $self->{lapsed}[$fate{ended} ? 1 : 0]++ if $fate{lapsed} && !$fate{lives};
