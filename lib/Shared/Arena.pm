@@ -205,7 +205,8 @@ are.
   $arena->poke('scratch', 128, "\x01\x02\x03");
 
 Copies the bytes into the region, starting at that offset within it, and returns true. Croaks if there is no such
-region or the bytes would not lie wholly inside it. There is no lock: a reader may see part of what is being written.
+region or the bytes would not lie wholly inside it. There is no lock: a reader may see part of what is being written,
+but eight bytes at an offset that is a multiple of eight, such as a packed C<Q>, are read and written as one.
 Bytes written into the region of a map or limiter damage it.
 
 =head2 peek

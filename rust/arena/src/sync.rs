@@ -244,6 +244,43 @@ pub(crate) fn copy_in(words: &[AtomicU64], start: usize, from: &[u8]) {
     }
 }
 
+/// Raw bytes in parts: single ones up to an aligned word, aligned words, single ones.
+fn in_words(cells: &[AtomicU8]) -> (&[AtomicU8], &[AtomicU64], &[AtomicU8]) {
+    // SAFETY: any eight bytes are a word, and all access is atomic, one instruction each. That others may access
+    // single bytes of a word is, as with Pair, between the machine's instructions, which it keeps coherent.
+    unsafe { cells.align_to() }
+}
+
+/// Writes raw bytes, aligned words whole. They are as many as the cells.
+pub(crate) fn write_raw(cells: &[AtomicU8], from: &[u8]) {
+    let (head, words, tail) = in_words(cells);
+    let (first, rest) = from.split_at(head.len());
+    let (middle, last) = rest.split_at(words.len() * 8);
+    // Relaxed: raw bytes have whatever order their users give them.
+    for (cell, byte) in head.iter().zip(first).chain(tail.iter().zip(last)) {
+        cell.store(*byte, Ordering::Relaxed);
+    }
+    for (word, bytes) in words.iter().zip(middle.chunks_exact(8)) {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(bytes);
+        word.store(u64::from_ne_bytes(eight), Ordering::Relaxed);
+    }
+}
+
+/// Reads raw bytes, aligned words whole. They are as many as the cells.
+pub(crate) fn read_raw(cells: &[AtomicU8], out: &mut [MaybeUninit<u8>]) {
+    let (head, words, tail) = in_words(cells);
+    let (first, rest) = out.split_at_mut(head.len());
+    let (middle, last) = rest.split_at_mut(words.len() * 8);
+    // Relaxed: as above.
+    for (cell, byte) in head.iter().zip(first).chain(tail.iter().zip(last)) {
+        byte.write(cell.load(Ordering::Relaxed));
+    }
+    for (word, bytes) in words.iter().zip(middle.chunks_exact_mut(8)) {
+        bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new));
+    }
+}
+
 /// Whether the shared words begin with exactly these bytes. Panics when they are too few.
 #[inline]
 pub(crate) fn begins_with(words: &[AtomicU64], bytes: &[u8]) -> bool {
@@ -282,6 +319,25 @@ mod tests {
                 let back: Vec<u8> = out.iter().map(|byte| unsafe { byte.assume_init() }).collect();
                 assert_eq!(back, source[..length]);
                 let whole: Vec<u8> = shared.iter().flat_map(|w| w.load(Ordering::Relaxed).to_ne_bytes()).collect();
+                assert!(whole[..start].iter().chain(&whole[start + length..]).all(|byte| *byte == 255));
+            }
+        }
+    }
+
+    #[test]
+    fn raw_bytes_survive_every_offset_and_length() {
+        let source: Vec<u8> = (1..41).collect();
+        for start in 0..17 {
+            for length in 0..=source.len() {
+                let shared = words(8);
+                // SAFETY: 64 bytes of atomics, looked at as 64 atomic bytes.
+                let cells = unsafe { std::slice::from_raw_parts(shared.as_ptr().cast::<AtomicU8>(), 64) };
+                write_raw(&cells[start..start + length], &source[..length]);
+                let mut out = [MaybeUninit::new(0); 64];
+                read_raw(cells, &mut out);
+                // SAFETY: initialised above, and written with initialised bytes.
+                let whole = out.map(|byte| unsafe { byte.assume_init() });
+                assert_eq!(whole[start..start + length], source[..length]);
                 assert!(whole[..start].iter().chain(&whole[start + length..]).all(|byte| *byte == 255));
             }
         }

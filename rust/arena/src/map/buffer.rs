@@ -189,8 +189,8 @@ impl Buffer<'_> {
     pub(super) fn fill(&self, key: &[u8], content: Content<'_>, deadline: u64) {
         let header = self.header;
         let old = header.incarnation.first(Ordering::Relaxed);
-        // From a dead filler's odd number to the next odd one: no sequence is ever used twice.
-        let filling = (old | 1).wrapping_add(if old % 2 == 0 { 0 } else { 2 });
+        // A dead filler's odd number serves again: nobody reads under it.
+        let filling = old | 1;
         header.incarnation.set_first(filling, Ordering::Relaxed);
         failpoint::hit("fill.begun");
         // SYNC(refill): pairs with the fence in unchanged().
