@@ -22,6 +22,8 @@ mod word;
 mod write;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
 
 pub use counter::Counted;

@@ -1,17 +1,16 @@
-//! The map against a plain hash, and what a dead writer leaves, one failpoint after another.
+//! What the map promises, one promise after another. (All of it together, against a plain hash: `model`.)
 
 use super::*;
 use crate::clock;
 use crate::sync::Ordering;
-use proptest::prelude::*;
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::sync::Mutex;
 
 /// The clock is the process's: tests that freeze it, or that would see it frozen, take turns.
-static CLOCK: Mutex<()> = Mutex::new(());
+pub(super) static CLOCK: Mutex<()> = Mutex::new(());
 
-fn map(slots: u64, slot_size: u64) -> Map {
+pub(super) fn map(slots: u64, slot_size: u64) -> Map {
     let arena = Arena::on_heap(slots * slot_size + 4096, 4).unwrap();
     Map::bind(&arena, b"m", Shape { slots, slot_size, serialised: false }).unwrap()
 }
@@ -28,7 +27,7 @@ fn fetch(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-fn keys(map: &Map) -> Vec<Vec<u8>> {
+pub(super) fn keys(map: &Map) -> Vec<Vec<u8>> {
     let mut out = vec![MaybeUninit::new(0u8); map.max_pair() as usize];
     let mut cursor = 0;
     let mut keys = Vec::new();
@@ -452,78 +451,6 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
         assert_eq!(map.incr(&key.to_ne_bytes(), i64::from(key), 0).unwrap(), Counted::Now(i64::from(key)));
     }
     map.verify().unwrap();
-}
-
-/// One step of a history.
-#[derive(Clone, Debug)]
-enum Step {
-    Store(u8, usize),
-    Delete(u8),
-    Incr(u8, i64),
-    Fetch(u8),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        (0u8..40, 0usize..40).prop_map(|(key, length)| Step::Store(key, length)),
-        (0u8..40).prop_map(Step::Delete),
-        (0u8..40, -5i64..5).prop_map(|(key, by)| Step::Incr(key, by)),
-        (0u8..40).prop_map(Step::Fetch),
-    ]
-}
-
-#[derive(Clone, PartialEq)]
-enum Expected {
-    Bytes(Vec<u8>),
-    Number(i64),
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
-
-    #[test]
-    fn the_map_agrees_with_a_plain_hash(slots in 1u64..40, steps in prop::collection::vec(step(), 1..400)) {
-        let map = map(slots, 96);
-        let mut model: HashMap<u8, Expected> = HashMap::new();
-        for step in steps {
-            match step {
-                Step::Store(key, length) => {
-                    let value = vec![key ^ 0x55; length];
-                    let room = model.contains_key(&key) || model.len() < slots as usize;
-                    let stored = store(&map, &[b'k', key], &value);
-                    prop_assert_eq!(stored, if room { Stored::Yes } else { Stored::Full });
-                    if room {
-                        model.insert(key, Expected::Bytes(value));
-                    }
-                }
-                Step::Delete(key) => {
-                    prop_assert_eq!(map.delete(&[b'k', key]).unwrap(), model.remove(&key).is_some());
-                }
-                Step::Incr(key, by) => {
-                    let expected = match model.get(&key) {
-                        None if model.len() < slots as usize => Counted::Now(by),
-                        None => Counted::Full,
-                        Some(Expected::Number(number)) => Counted::Now(number + by),
-                        Some(Expected::Bytes(_)) => Counted::NotCounter,
-                    };
-                    prop_assert_eq!(map.incr(&[b'k', key], by, 0).unwrap(), expected);
-                    if let Counted::Now(number) = expected {
-                        model.insert(key, Expected::Number(number));
-                    }
-                }
-                Step::Fetch(key) => {
-                    let expected = model.get(&key).map(|value| match value {
-                        Expected::Bytes(bytes) => bytes.clone(),
-                        Expected::Number(number) => number.to_string().into_bytes(),
-                    });
-                    prop_assert_eq!(fetch(&map, &[b'k', key]), expected);
-                }
-            }
-            prop_assert_eq!(map.figures().unwrap().used, model.len() as u64);
-        }
-        map.verify().unwrap();
-        prop_assert_eq!(keys(&map).len(), model.len());
-    }
 }
 
 /// Random bytes over every part of a live map: any answer will do, but it comes, and nothing outside is touched.
