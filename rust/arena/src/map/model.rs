@@ -373,13 +373,15 @@ fn calls(pool: u8, longest_ttl: u64) -> impl Strategy<Value = Call> {
     ]
 }
 
+const LONGEST_RUN: usize = if cfg!(miri) { 40 } else { 400 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 200 }))]
 
     #[test]
     fn every_answer_and_figure_is_that_of_a_plain_hash(
         slots in 1u64..40,
-        calls in (1u8..60).prop_flat_map(|pool| prop::collection::vec(calls(pool, 60), 1..400)),
+        calls in (1u8..60).prop_flat_map(|pool| prop::collection::vec(calls(pool, 60), 1..LONGEST_RUN)),
     ) {
         let _turn = CLOCK.lock().unwrap();
         let map = super::tests::map(slots, SLOT_SIZE);
