@@ -109,6 +109,7 @@ impl Buffer<'_> {
     pub(super) fn sequence(&self, cell: &AtomicU64, word: Word) -> Option<u64> {
         // SYNC(fill): pairs with the release at the end of fill().
         let sequence = self.header.incarnation.first(Ordering::Acquire);
+        failpoint::hit("read.sequence");
         // SYNC(publish): pairs with the releases in journal.rs. The number may have been that of a filling which
         // nobody published yet; a word that is there now is of no earlier one.
         (sequence % 2 == 0 && cell.load(Ordering::Acquire) == word.0).then_some(sequence)

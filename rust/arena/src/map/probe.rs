@@ -13,6 +13,7 @@
 use super::buffer::{Buffer, Facts};
 use super::word::Word;
 use super::Map;
+use crate::failpoint;
 use crate::layout::LANES;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -161,15 +162,18 @@ impl Map {
     ) -> Look<Found<'a, T>> {
         // A word that names no buffer was scribbled: no key is there.
         let Some(buffer) = self.buffers.get(word.buffer()) else { return Look::OtherKey };
+        failpoint::hit("read.word");
         let Some(sequence) = buffer.sequence(cell, word) else { return Look::Changed };
         let found = match buffer.facts() {
             Some(facts) if facts.key_length == key.len() && buffer.has_key(key) => {
+                failpoint::hit("read.matched");
                 let deadline = buffer.deadline();
                 let value = read(&buffer, facts);
                 Some(Found { position, word, buffer, sequence, facts, deadline, value })
             }
             _ => None,
         };
+        failpoint::hit("read.copied");
         match (buffer.unchanged(sequence), found) {
             (false, _) => Look::Changed,
             (true, Some(found)) => Look::Hit(found),
