@@ -198,7 +198,8 @@ mod tests {
         good(&[event(1, 2, Store(Value::Planted(4), 0), Stored), counted(3, 4, 3, 7)]);
         bad(&[event(1, 2, Store(A, 0), Stored), counted(3, 4, 3, 3)]);
         let refused = event(3, 4, Store(B, 0), Answer::Full);
-        assert!(is_linearizable(&[refused.clone()], true) && !is_linearizable(&[refused.clone()], false));
+        let refusals = [refused.clone(), refused.clone()];
+        assert!(is_linearizable(&refusals, true) && !is_linearizable(&refusals, false));
         assert!(!is_linearizable(&[event(1, 2, Store(A, 0), Stored), refused], true));
     }
 
