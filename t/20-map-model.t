@@ -22,7 +22,7 @@ my @rounds = (
 for my $round (@rounds) {
     my ($slots, $names, $longest_ttl, $crew) = @$round;
     my $map  = Shared::Arena->create->map('m', slots => $slots, slot_size => 96);
-    my @ring = map { pipe my $out, my $in or die "pipe: $!"; { out => $out, in => $in } } 1 .. $crew;
+    my @ring = map { pipe my $out, my $in or die "pipe: $!"; +{ out => $out, in => $in } } 1 .. $crew;
     my %shape = (slots => $slots, names => $names, longest_ttl => $longest_ttl, max_pair => $map->max_pair);
     my @wrong = map {@$_} in_children($crew, sub {
         my ($number) = @_;

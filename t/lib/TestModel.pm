@@ -88,7 +88,8 @@ sub _shown { my (@list) = @_; return @list ? defined $list[0] ? "<$list[0]>" : '
 
 sub _said {
     my ($call) = @_;
-    my $text = join ' ', $call->{what}, map { _shown($_) } grep {defined} @$call{qw(key value by)}, @{ $call->{options} || [] };
+    my @parts = grep {defined} @$call{qw(key value by)}, @{ $call->{options} || [] };
+    my $text  = join ' ', $call->{what}, map { _shown($_) } @parts;
     $text =~ s/([^ -~])/sprintf '\\x%02x', ord $1/ge;
     return $text;
 }
@@ -102,8 +103,9 @@ sub _draw {
     my ($self) = @_;
     my $what = $What[rand @What];
     return { what => 'pass', now => $self->_later } if $what eq 'pass';
-    my $name = int rand(1.05 * @{ $self->{names} });
-    my $key  = $name < @{ $self->{names} } ? $self->{names}[$name] : 'k' x ((0, $self->{max_pair}, $self->{max_pair} + 1)[rand 3]);
+    my ($names, $most) = @$self{qw(names max_pair)};
+    my $name = int rand(1.05 * @$names);
+    my $key  = $name < @$names ? $names->[$name] : 'k' x (0, $most, $most + 1)[rand 3];
     my $call = { what => $what, key => $key };
     $call->{value} = $self->_value if $what eq 'store';
     $call->{by}    = (undef, 1, $Largest, $Lowest, (int(rand 99) - 49) x 9)[rand 13] if $what eq 'incr';
@@ -154,9 +156,10 @@ sub _make {
     return $map->exists($key) ? 1 : 0                               if $what eq 'exists';
     return join ' ', sort $map->keys                                if $what eq 'keys';
     return scalar $map->keys                                        if $what eq 'count';
-    my @by = defined $call->{by} || @{ $call->{options} } ? defined $call->{by} ? $call->{by} : 1 : ();
+    my @by = defined $call->{by} ? $call->{by} : @{ $call->{options} } ? 1 : ();
     my $sum;
-    return eval { $sum = $map->incr($key, @by, @{ $call->{options} }); 1 } ? _shown($sum) : $@ =~ /(counter overflow: .* more)/ ? $1 : $@;
+    return _shown($sum) if eval { $sum = $map->incr($key, @by, @{ $call->{options} }); 1 };
+    return $@ =~ /(counter overflow: .* more)/ ? $1 : $@;
 }
 
 # The model
@@ -255,7 +258,11 @@ sub _expect_fetch {
     return _shown($entry ? $entry->{value} : ());
 }
 
-sub _expect_fetch_scalar { my ($self, $call, $told) = @_; my $entry = $self->_land($call->{key}, $told); return _shown($entry ? $entry->{value} : undef) }
+sub _expect_fetch_scalar {
+    my ($self, $call, $told) = @_;
+    my $entry = $self->_land($call->{key}, $told);
+    return _shown($entry ? $entry->{value} : undef);
+}
 
 sub _expect_exists { my ($self, $call, $told) = @_; return $self->_land($call->{key}, $told) ? 1 : 0 }
 
