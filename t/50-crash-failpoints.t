@@ -145,7 +145,7 @@ subtest 'stopped at every point at which the lock is held' => sub {
         repair    => ['key',     1,     $new, sub { $_[0]->store('key', $new) }],
     );
     my %met;
-    for my $point (grep { !/\A(?:carve|bucket|counter|lock\.pending|unlock\.open)/ } Shared::Arena::_failpoint_names()) {
+    for my $point (grep { !/\A(?:carve|bucket|counter|read|lock\.pending|unlock\.open)/ } Shared::Arena::_failpoint_names()) {
         for my $name (sort keys %calls) {
             my ($key, $answer, $after, $call) = @{ $calls{$name} };
             my ($arena, $map) = fresh_with_lapsed();
@@ -170,7 +170,7 @@ subtest 'stopped at every point at which the lock is held' => sub {
     }
     real_clock();
     is join(' ', sort keys %met), join(' ', sort qw(
-        claim.noted claim.taken fill.begun fill.done fill.half free.counted free.done journal.applied journal.closed journal.written
+        claim.noted claim.taken deadline.noted fill.begun fill.done fill.half free.counted free.done free.hidden journal.applied journal.closed journal.written
         lock.held reach.raised recover.applied recover.begun unlock.before word.published
     )), 'each was met, and nobody was held up but writers of the stripe, nobody robbed';
 };
@@ -218,6 +218,42 @@ sub beside_a_stopped_writer {
     Shared::Arena::_lock_patience(5);
     return @wrong;
 }
+
+subtest 'a writer stopped while it looks for room' => sub {
+    for my $point ('line.closed', 'deadline.bounded') {
+        set_clock(1_700_000_000);
+        my $map = Shared::Arena->create->map('map', slots => 64, slot_size => 64);
+        $map->store("other $_", 'old', $_ == 64 ? (ttl => 5) : ()) for 1 .. 64;
+        set_clock(1_700_000_010);
+        my ($pid, $how) = child($point, 'stop', sub {
+            POSIX::_exit($map->store('one', 'new') ? 0 : 1);
+        });
+        is $how, 'stopped', "at $point";
+        Shared::Arena::_lock_patience(0.004);
+        # What others free meanwhile is there for those of them whose lock it does not hold.
+        my $deleted = grep { eval { $map->delete("other $_") } } 1 .. 20;
+        my (%answers, @wrong);
+        for my $number (1 .. 64) {
+            my $answer = eval { $map->store("new $number", 'new') };
+            $answers{ defined $answer ? $answer : 'gave up' }++;
+            push @wrong, $@ if !defined $answer && $@ !~ /thread $pid has held the lock/;
+        }
+        is_deeply \@wrong, [], 'who must wait for it says so';
+        cmp_ok $deleted, '>', 5, 'others delete';
+        # It may have the room that one of them was given, or bring one more.
+        cmp_ok abs($answers{1} - $deleted), '<=', 1, 'and store as many new keys';
+        Shared::Arena::_lock_patience(5);
+        kill CONT => $pid;
+        waitpid $pid, 0;
+        is $? >> 8, $map->exists('one') ? 0 : 1, 'continued, it says what it has done';
+        1 while $map->store('last ' . rand, 'x') == 1;
+        is $map->stats->{used}, 64, 'the map is full to the last slot';
+        is scalar($map->keys), 64, 'of keys that are there';
+        my %verdict = $map->_verify;
+        ok $verdict{ok}, 'and whole' or diag $verdict{problem};
+    }
+    real_clock();
+};
 
 subtest 'holders are named by their own numbers' => sub {
     # A map of 32 slots has four locks: each child takes one that no other has.

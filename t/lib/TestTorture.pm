@@ -32,7 +32,7 @@ sub new {
         slots   => $slots,
         tight   => $slots < @all,
         seed    => $option{seed},
-        points  => [Shared::Arena::_failpoints() ? grep { !/\A(?:carve|bucket)\./ } Shared::Arena::_failpoint_names() : ()],
+        points  => [named_points($slots < @all)],
         own     => \@own,
         all     => \@all,
         round   => 0,
@@ -54,6 +54,14 @@ sub new {
     $self->{map}->incr($_, 0) for sum_keys();
     srand $self->{seed};
     return $self;
+}
+
+# The named points of a map, in a build that has them. Some are met only where room must be made.
+sub named_points {
+    my ($tight) = @_;
+    return if !Shared::Arena::_failpoints();
+    my $others = $tight ? qr/\A(?:carve|bucket)\./ : qr/\A(?:(?:carve|bucket)\.|deadline\.bounded|line\.closed)/;
+    return grep { $_ !~ $others } Shared::Arena::_failpoint_names();
 }
 
 # Goes on until so many workers were killed while they made calls, and one at least at each named point. Returns what
