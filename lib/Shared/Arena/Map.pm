@@ -70,12 +70,19 @@ millions of keys have passed answers like a new one with as many live keys.
 =head2 How it works
 
 Looking up a key is a seeded hash, a look at one or a few cache lines of the index, and a comparison with the key. A
-reader takes no lock: it copies the value and then checks that the entry is still the one it started from; if not, it
-looks again. After a bounded number of rounds it gives up, which counts in C<busy> and looks like a miss to the caller.
+reader takes no lock: it copies the value and then checks that its bytes were left alone meanwhile; if not, it looks
+again. After a bounded number of rounds it gives up, which counts in C<busy> and looks like a miss to the caller.
 
 A writer takes one of up to 64 locks, chosen by the key, fills a buffer that nobody else can see and makes it visible
 with a single change of one index word. Adding to an existing counter takes no lock. L<Shared::Arena::Format> has the
 details.
+
+=head2 What calls cost
+
+Every method but L</"keys"> and L</"stats"> takes constant time on average, plus the copying of keys and values, however
+full the map is and whatever was deleted from it. L</"keys"> walks over all slots, L</"stats"> over the locks. A store
+that finds no free slot looks for a lapsed entry, or learns that there is none, from 8 bytes for each 640 slots or so.
+Figures are in F<bench/README.md> of the distribution.
 
 =head1 METHODS
 
