@@ -82,7 +82,7 @@ for my $count (4, 16) {
     };
 
     subtest "$count processes, storing and deleting without end" => sub {
-        my $map = Shared::Arena->create->map('m', slots => 2 * $count, slot_size => 64);
+        my $map = Shared::Arena->create->map('m', slots => $count, slot_size => 64);
         my $refused = 0;
         $refused += $_->[0] for in_children($count, sub {
             my ($number) = @_;

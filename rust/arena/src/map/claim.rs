@@ -127,26 +127,25 @@ impl Map {
 }
 
 impl Turn<'_> {
-    /// Makes a free buffer ours. If there is none, because every slot holds an entry or is about to: what `freed()`
-    /// said at a moment when there was none.
+    /// Makes a free buffer ours. If none was found: what `freed()` said before we looked. If it says so still, there
+    /// was none: every slot holds an entry, or is about to.
     pub(super) fn claim(&self) -> Result<Claim, u64> {
         if let Some(claim) = self.claim_open() {
             return Ok(claim);
         }
-        let mut freed = self.map.freed();
-        // A buffer freed behind our back makes us look again; that others take it each time is their luck.
-        for _ in 0..1_000 {
+        // A buffer freed behind our back makes us look again, though not for long: we hold a lock.
+        let mut looks = 8;
+        loop {
+            let freed = self.map.freed();
             if let Some(claim) = self.claim_open().or_else(|| self.claim_closing()) {
                 return Ok(claim);
             }
-            let now = self.map.freed();
-            if freed == now {
-                break;
+            looks -= 1;
+            if freed == self.map.freed() || looks == 0 {
+                self.write(&self.stripe.journal.claim, 0);
+                return Err(freed);
             }
-            freed = now;
         }
-        self.write(&self.stripe.journal.claim, 0);
-        Err(freed)
     }
 
     /// Looks through the lines that are open, and closes those that should not be.

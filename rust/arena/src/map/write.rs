@@ -11,6 +11,8 @@ use crate::sync::Ordering;
 
 /// Making room and then losing it to others is bad luck a few times over; no luck is this bad.
 const MOST_ROUNDS: u32 = 1_000;
+/// So often may others free a slot and fill it again before we find it; then the map is as good as full.
+const MOST_LOST: u32 = 100;
 
 /// How a store ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,7 @@ impl Map {
             return Ok(Upsert::TooLarge);
         }
         let hash = self.hash(key);
+        let mut lost = 0;
         for _ in 0..MOST_ROUNDS {
             let turn = self.turn(self.stripe_of(hash))?;
             let found = turn.locate(key, hash)?;
@@ -121,11 +124,15 @@ impl Map {
             };
             drop(turn);
             // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
-            if !self.make_room(self.home(hash))? && freed == self.freed() {
+            if self.make_room(self.home(hash))? {
+                continue;
+            }
+            if freed == self.freed() || lost == MOST_LOST {
                 // Relaxed: a statistic.
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
             }
+            lost += 1;
         }
         Err(Error::Corrupt("the map is damaged: what it frees is never free".into()))
     }
