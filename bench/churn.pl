@@ -36,7 +36,7 @@ heading('A churned table against a fresh one', sprintf
     '%s stores of fresh keys with as many deletes, in %s slots of slot_size 64 that stay 75 %% full; %d rounds.',
     thousands($option->{churn}), thousands($slots), $option->{rounds});
 table(['churn', 'call', 'churned, ns', 'fresh, ns', 'churned/fresh'], map { rows($_) } @tables);
-table(['churn', 'stores refused', 'ns a pair', 'slots filled afterwards', '`_verify`'], map { aftermath($_) } @tables);
+table(['churn', 'stores refused', 'ns for a store and a delete', 'slots filled afterwards', 'the map is'], map { aftermath($_) } @tables);
 
 # Stores and deletes, and what the table is like then: its map, and the numbers of the keys that are in it.
 sub churn {
@@ -111,5 +111,5 @@ sub aftermath {
     my $filled  = $map->keys;
     my %verdict = $map->_verify;
     return [$table->{name}, thousands($table->{refused}), sprintf('%.0f', 1e9 * $table->{pair}),
-        thousands($filled) . ' of ' . thousands($slots), $verdict{ok} ? 'ok' : $verdict{problem}];
+        thousands($filled) . ' of ' . thousands($slots), $verdict{ok} ? 'whole' : $verdict{problem}];
 }

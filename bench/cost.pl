@@ -30,6 +30,7 @@ my $option = options(largest => 1e7, slots => 100_000, rounds => 100, calls => 2
 my $piece  = 20;
 my @operations = qw(hit miss overwrite insert delete replace incr);
 
+die "There is no directory $option->{to}\n" if !-d $option->{to};
 of_size();
 of_fill();
 

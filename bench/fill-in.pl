@@ -13,6 +13,8 @@ use FindBin;
 my @names  = @ARGV ? @ARGV : qw(cost churn contention readers keys);
 my $readme = "$FindBin::Bin/README.md";
 
+die "Usage: $0 [cost] [churn] [contention] [paused-writer] [readers] [keys]\n" if grep {/\A-/} @names;
+
 for my $name (@names) {
     die "There is no benchmark $name\n" if !-e "$FindBin::Bin/$name.pl";
     print STDERR "$name.pl ...\n";

@@ -59,7 +59,7 @@ for my $call (map { $_->[0] } @calls) {
             duration(max @{ $samples->{$walker}{"$call max"} })]
     } @walkers);
     next if $call !~ /\A\w+\z/;
-    print "As ratios to nobody:\n\n";
+    print "As ratios to calls without a walker:\n\n";
     table(['walker', map { $_->[0] } @quantiles[0 .. 2]], map {
         my $walker = $_;
         my @names  = map {"$call $_->[0]"} @quantiles[0 .. 2];

@@ -53,7 +53,7 @@ table(['bytes', 'what', 'p50', 'p99.9', 'longest'], map {
             duration(max @{ $samples->{$turn}{"$what max"} })]
     } 'fetch', 'clock'
 } map { ("$_, nobody writes", "$_, one writes") } @lengths);
-printf "Of %s fetches, %s were misses and %s gave up (`busy`).\n\n",
+printf "Of %s fetches, those of the first round too, %s were misses and %s gave up (`busy`).\n\n",
     thousands($fetches), thousands($misses), thousands($map->stats->{busy});
 
 sub measure {

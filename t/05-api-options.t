@@ -80,9 +80,9 @@ for my $method (sort keys %call) {
 
 # What a call that went wrong is told: the wording, and the method as it should be called.
 my %usage = (
-    create => 'Shared::Arena->create(size => bytes, name => $name, regions => count)',
-    map    => '$arena->map($name, slots => count, slot_size => bytes)',
-    rate   => '$arena->rate($name, limit => number, window => seconds, slots => count)',
+    create => 'Shared::Arena->create([size => bytes][, name => $name][, regions => count])',
+    map    => '$arena->map($name[, slots => count][, slot_size => bytes])',
+    rate   => '$arena->rate($name[, limit => number][, window => seconds][, slots => count])',
     region => '$arena->region($name[, size => bytes])',
     store  => '$map->store($key, $value[, ttl => seconds | ttl_ms => milliseconds])',
     incr   => '$map->incr($key[, $by[, ttl => seconds | ttl_ms => milliseconds]])',
@@ -122,7 +122,7 @@ subtest 'a forgotten argument' => sub {
     for (['ttl', ttl => 60], ['HASH', {ttl => 60}], ['1.5', 1.5]) {
         my ($shown, @arguments) = @$_;
         croaks_like { $map->incr('n', @arguments) }
-            qr/Shared::Arena::Map->incr: the addend '\Q$shown\E.*' is not an integer of 64 bits; usage: \Q$usage{incr}\E/,
+            qr/Shared::Arena::Map->incr: the addend '\Q$shown\E.*' is not a signed 64-bit integer; usage: \Q$usage{incr}\E/,
             "the addend: $shown";
     }
 };

@@ -84,7 +84,7 @@ subtest 'an exact fit, and then nothing more' => sub {
 
 subtest 'what clearly exceeds size is refused' => sub {
     my $arena = Shared::Arena->create(size => 100_000);
-    croaks_like { $arena->map('m', slots => 1000, slot_size => 128) } qr/does not fit: it takes 128\d\d\d bytes, and of the arena's 100000 there are \d+ free/, 'a map of 128,000 bytes, with the figures';
+    croaks_like { $arena->map('m', slots => 1000, slot_size => 128) } qr/does not fit: it takes 128\d\d\d bytes, and of the arena's 100000 bytes \d+ are free/, 'a map of 128,000 bytes, with the figures';
     croaks_like { $arena->rate('l', slots => 8192) } qr/fit/, 'a limiter of 131,072 bytes';
     is_deeply [$arena->region('r', size => 100_001)], [], 'a region';
 };

@@ -19,7 +19,7 @@ static const struct option_spec create_options[] = {
 };
 
 static const struct method create_method = {
-    ARENA, "create", ARENA "->create(size => bytes, name => $name, regions => count)",
+    ARENA, "create", ARENA "->create([size => bytes][, name => $name][, regions => count])",
     NULL, 1, ANY_NUMBER
 };
 
@@ -311,7 +311,7 @@ static const struct option_spec map_options[] = {
 };
 
 static const struct method map_method = {
-    ARENA, "map", "$arena->map($name, slots => count, slot_size => bytes)", &arena_type, 2, ANY_NUMBER
+    ARENA, "map", "$arena->map($name[, slots => count][, slot_size => bytes])", &arena_type, 2, ANY_NUMBER
 };
 
 SV *
@@ -351,7 +351,7 @@ static const struct option_spec rate_options[] = {
 };
 
 static const struct method rate_method = {
-    ARENA, "rate", "$arena->rate($name, limit => number, window => seconds, slots => count)",
+    ARENA, "rate", "$arena->rate($name[, limit => number][, window => seconds][, slots => count])",
     &arena_type, 2, ANY_NUMBER
 };
 

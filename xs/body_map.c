@@ -93,7 +93,7 @@ THX_increment(pTHX_ const struct call *call, I32 index)
         return 1;
     number_read(call_argument(call, index), &number);
     if (!number_signed(&number, &by))
-        croak_method(call->method, "the addend %" SVf " is not an integer of 64 bits; usage: %s",
+        croak_method(call->method, "the addend %" SVf " is not a signed 64-bit integer; usage: %s",
                      SVfARG(croak_shown(number.given)), call->method->usage);
     return by;
 }

@@ -21,7 +21,7 @@ sub options {
     my %options = @_;
     for my $argument (@ARGV) {
         my ($name, $value) = $argument =~ /\A--([a-z-]+)=(.+)\z/s;
-        die "Usage: $0 " . join(' ', map {"[--$_=$options{$_}]"} sort keys %options) . "\n"
+        die "No option of this benchmark: $argument\nUsage: $0 " . join(' ', map {"[--$_=$options{$_}]"} sort keys %options) . "\n"
             if !defined $name || !exists $options{$name};
         $options{$name} = $options{$name} =~ /\A[0-9.e]+\z/ ? 0 + $value : $value;
     }

@@ -153,7 +153,7 @@ B<serialise>: For values that are Perl structures. Not available in this version
 =back
 
 Croaks if the name is empty or longer than 31 bytes; if the map does not fit into what is left of the arena (C<does not
-fit: it takes N bytes, and of the arena's S there are F free>); and if the name was carved with other options or as
+fit: it takes N bytes, and of the arena's S bytes F are free>); and if the name was carved with other options or as
 something else. That message contains C<is already carved with a different type or size> and gives what was asked for
 and what is there. An option left out stands for its default, not for whatever is there.
 

@@ -51,9 +51,9 @@ L<Shared::Arena/"map">.
 
 Keys and values are bytes and may hold any of them, NUL included. A key has at least one byte; a value may be empty or
 C<undef>. Strings that are C<eq> are one key, and one value, whatever their internal UTF-8 flag; a string with a
-character above 255 is kept as its UTF-8 bytes, and comes back as those. C<undef> as a key is the empty key, with perl's
-warning about uninitialized values. A reference is turned into a string like any other scalar, C<HASH(0x...)>; see
-L</"store">.
+character above 255 is kept as its UTF-8 bytes, and comes back as those: encode text before storing it. C<undef> as a
+key is the empty key, with perl's warning about uninitialized values. A reference is turned into a string like any other
+scalar, C<HASH(0x...)>; see L</"store">.
 
 =head2 What is guaranteed
 
@@ -80,9 +80,9 @@ details.
 =head2 What calls cost
 
 Every method but L</"keys"> and L</"stats"> takes constant time on average, plus the copying of keys and values, however
-full the map is and whatever was deleted from it. L</"keys"> walks over all slots, L</"stats"> over the locks. A store
-that finds no free slot looks for a lapsed entry, or learns that there is none, from 8 bytes for each 640 slots or so.
-Figures are in F<bench/README.md> of the distribution.
+full the map is and whatever was deleted from it. L</"keys"> walks over all slots, L</"stats"> over the locks. The store
+of a new key into a full map first reads 8 bytes for each 640 slots or so, and if they say that an entry may have
+lapsed, looks through the 640 or so that they speak for. Figures are in F<bench/README.md> of the distribution.
 
 =head1 METHODS
 
@@ -93,8 +93,8 @@ Figures are in F<bench/README.md> of the distribution.
   my $rc = $map->store('greeting', 'hello', ttl_ms => 250);  # 1, for a quarter of a second
 
 Sets a key. The result is C<1> when it is stored, C<0> when the map is full (counted in C<full>), and C<-1> when the key
-is empty or key and value together are longer than L</"max_pair">. With C<0> and C<-1> nothing has changed. Since C<-1>
-is true in Perl, compare:
+is empty or key and value together are longer than L</"max_pair"> (which no figure counts). With C<0> and C<-1> nothing
+has changed. Since C<-1> is true in Perl, compare:
 
   $map->store('greeting', 'hello') == 1 or warn 'not stored';
 
@@ -104,8 +104,12 @@ map will do this by itself, is for a later version and croaks in this one.)
 
 C<ttl> gives the entry a deadline, in seconds, and C<ttl_ms> in milliseconds. It is rounded to the nearest millisecond,
 and to at least one. From that moment the key is absent in every process. Without either, or with C<undef> or C<0>, the
-entry has no deadline, and one it had before is removed. A time too long to represent never comes. Croaks if the time is
-negative or no number, or if both are given.
+entry has no deadline, and one it had before is removed; so a time that is left, C<< $expires - time >>, must not be
+passed when it has come down to C<0>. A time too long to represent never comes. A deadline cannot be read, and only
+another L</"store"> changes it.
+
+Croaks if the time is negative or no number, or if both are given; and, like L</"delete"> and an L</"incr"> that makes a
+counter, if another process holds the key's lock for too long, see L</"CRASHES">.
 
 =head2 fetch
 
@@ -137,11 +141,11 @@ Adds an integer, 1 if not given, to a counter and returns the new value. An abse
 its value. The range is that of a signed 64-bit integer.
 
 C<ttl> or C<ttl_ms> applies when the call creates the counter or starts a lapsed one again. Later calls do not move the
-deadline, so that one call counts in fixed windows.
+deadline, so that one call counts in fixed windows; nor do they give one to a counter that has none.
 
 C<undef>, with nothing changed, if the key holds something that is not a counter, if it is absent and the map is full,
-or if it is empty or longer than L</"max_pair">. Croaks with C<counter overflow: N and M more> if the sum is out of
-range, and on an addend that is not an integer in that range.
+or if it is empty or longer than L</"max_pair">. Of these only "full" is counted, in C<full>. Croaks with
+C<counter overflow: N and M more> if the sum is out of range, and on an addend that is not an integer in that range.
 
 Do not initialise or reset a counter with L</"store">: C<< $map->store(hits => 0) >> makes the key the string C<0>,
 which is no counter, and from then on C<incr> answers C<undef>. An absent key starts at 0 by itself, and L</"delete">
@@ -186,12 +190,13 @@ B<capacity>: As L</"capacity">.
 
 =item *
 
-B<tombstones>: Free slots that held a key before. They cost nothing and are used again like any other free slot.
+B<tombstones>: Free slots that held a key before. They cost nothing, need no attention, and are used again like any
+other free slot.
 
 =item *
 
-B<busy>: Calls that gave up: reads of an entry that others kept changing, and writes that waited too long for a lock: five
-seconds for one holder, or thirty for several.
+B<busy>: Calls that gave up: reads of an entry that others kept changing, and writes that waited too long for a lock:
+five seconds for one holder, or thirty for several.
 
 =item *
 
@@ -262,9 +267,7 @@ The table never grows. See L<Shared::Arena::Guide> for sizing it.
 
 =item *
 
-C<keys> takes time in proportion to C<slots>. All other methods take constant time, apart from copying key and value,
-with one exception: a new key in a map that is full, or nearly so, may have to look through the whole table for a free
-or lapsed slot.
+C<keys> takes time in proportion to C<slots>; see L</"What calls cost">.
 
 =item *
 

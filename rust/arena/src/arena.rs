@@ -15,9 +15,9 @@ pub const DEFAULT_SIZE: u64 = 1 << 20;
 /// `regions` where the caller names none.
 pub const DEFAULT_REGIONS: u32 = 64;
 
-/// How often, and after what pause, a creation that the system refused is tried again: others may have taken, for
-/// a moment, what there was.
-const CREATE_AGAIN: u32 = 4;
+/// How often a creation that the system refused is tried again: others may have taken, for a moment, what there was.
+/// On a busy machine a moment may be long: the pauses double from this one, to 0.6 seconds in all.
+const CREATE_AGAIN: u32 = 8;
 const CREATE_PAUSE: Duration = Duration::from_millis(5);
 
 /// Memory that processes share, and the regions carved from it.
@@ -57,7 +57,7 @@ impl Arena {
             return Arena::open(mapping, None, true, "the new arena");
         };
         let path = NamedPath::new(name)?;
-        let mut queue = None;
+        let mut _queue = None;
         let mut refused = 0;
         // Losing the race for a name and then finding it destroyed is bad luck a few times, and a bug for ever.
         for _ in 0..100 {
@@ -70,12 +70,12 @@ impl Arena {
                 // Those who lose the race hold their memory until they know: together they may have wanted more than
                 // there is, where one has room. They queue up, and the first makes it for all.
                 Err(Error::System { .. }) if refused < CREATE_AGAIN => {
-                    refused += 1;
-                    if queue.is_none() {
-                        queue = path.queue();
+                    if refused == 0 {
+                        _queue = path.queue();
                     } else {
-                        std::thread::sleep(CREATE_PAUSE);
+                        std::thread::sleep(CREATE_PAUSE * (1 << (refused - 1)));
                     }
+                    refused += 1;
                 }
                 Err(error) => return Err(error),
             }

@@ -86,7 +86,7 @@ impl fmt::Display for Error {
                 write!(out, "is already carved with a different type or size (asked for {asked}; there is {there})")
             }
             Error::Full { needed, free, size } => {
-                write!(out, "does not fit: it takes {needed} bytes, and of the arena's {size} there are {free} free")
+                write!(out, "does not fit: it takes {needed} bytes, and of the arena's {size} bytes {free} are free")
             }
             Error::NoEntry { limit } => write!(out, "does not fit: all {limit} regions of the arena are taken"),
             Error::Busy(Wait { waited_ns, held_ns, holder }) => {

@@ -187,8 +187,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Collects one lapsed entry of a block of this stripe, the next after `home`; false when there is none. Then the bound is exact, as it
-    /// is when the one collected was the only one.
+    /// Collects one lapsed entry of a block of this stripe, the next after `home`; false when there is none. Afterwards
+    /// the bound is exact, unless another lapsed entry was seen.
     fn collect_from(&self, block: Block, home: u64) -> Result<bool> {
         let now = now_ms();
         let mut bound = NEVER;

@@ -5,8 +5,8 @@
 //! that dies or sleeps is in nobody's way but its stripe's other writers.
 //!
 //! The files: `word` and `buffer` (what lies in memory), `probe` (the search), `read`, `write` and `counter` (the
-//! operations), `claim` (who owns which buffer), `vacancy` (where free ones are), `journal` (finishing what a dead writer began), `lapse`
-//! (deadlines), `figures` and `verify`.
+//! operations), `claim` (who owns which buffer), `vacancy` (where free ones are), `journal` (finishing what a dead
+//! writer began), `lapse` (deadlines), `figures` and `verify`.
 
 mod buffer;
 mod claim;

@@ -13,7 +13,7 @@
 //!
 //! | edge | release | acquire | makes visible |
 //! |---|---|---|---|
-//! | vacancy | `Map::open_line` and `Turn::close_line`, the fence between the owner byte and the bit | the same | the one's write to the other's look |
+//! | vacancy | `open_line` and `close_line`: the fence between the write and the look | the same | either's write to the other |
 
 use super::claim::free_bytes;
 use super::journal::Turn;

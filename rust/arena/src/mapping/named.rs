@@ -227,7 +227,7 @@ impl NamedPath {
     /// move for a while: anybody who can read the directory can stand in its way, so it must not matter much.
     pub(crate) fn queue(&self) -> Option<File> {
         let directory = File::open(&self.directory).ok()?;
-        for _ in 0..500 {
+        for _ in 0..2_500 {
             if lock_file(&directory) {
                 return Some(directory);
             }
