@@ -170,7 +170,7 @@ subtest 'stopped at every point at which the lock is held' => sub {
     }
     real_clock();
     is join(' ', sort keys %met), join(' ', sort qw(
-        claim.noted claim.taken deadline.noted fill.begun fill.done fill.half free.counted free.done free.hidden journal.applied journal.closed journal.written
+        claim.noted claim.taken deadline.noted fill.begun fill.done fill.half free.begun free.done free.hidden journal.applied journal.closed journal.written
         lock.held reach.raised recover.applied recover.begun unlock.before word.published
     )), 'each was met, and nobody was held up but writers of the stripe, nobody robbed';
 };

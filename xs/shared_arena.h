@@ -127,7 +127,7 @@ typedef int32_t sa_status;
 typedef struct sa_error {
   /*
    What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
-   process waits in turns, as are the next two.
+   process waits in turns, as are the next three.
    */
   uint64_t waited_ns;
   /*
@@ -138,6 +138,10 @@ typedef struct sa_error {
    That holder: the kernel's id of a thread.
    */
   uint32_t holder;
+  /*
+   Which lock it holds.
+   */
+  size_t lock;
   /*
    The code that was returned.
    */

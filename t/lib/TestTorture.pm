@@ -60,7 +60,7 @@ sub new {
 sub named_points {
     my ($tight) = @_;
     return if !Shared::Arena::_failpoints();
-    my $others = $tight ? qr/\A(?:carve|bucket)\./ : qr/\A(?:(?:carve|bucket)\.|deadline\.bounded|line\.closed)/;
+    my $others = $tight ? qr/\A(?:carve|bucket)\./ : qr/\A(?:(?:carve|bucket)\.|deadline\.bounded|line\.clos|claim\.vain)/;
     return grep { $_ !~ $others } Shared::Arena::_failpoint_names();
 }
 

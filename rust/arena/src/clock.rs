@@ -51,7 +51,7 @@ fn read(id: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: clock_gettime fills the timespec it is given; both clocks exist on every Linux, so it cannot fail.
     unsafe { libc::clock_gettime(id, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Nanoseconds since 1970.

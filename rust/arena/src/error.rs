@@ -89,7 +89,7 @@ impl fmt::Display for Error {
                 write!(out, "does not fit: it takes {needed} bytes, and of the arena's {size} bytes {free} are free")
             }
             Error::NoEntry { limit } => write!(out, "does not fit: all {limit} regions of the arena are taken"),
-            Error::Busy(Wait { waited_ns, held_ns, holder }) => {
+            Error::Busy(Wait { waited_ns, held_ns, holder, .. }) => {
                 write!(out, "thread {holder} has held the lock for more than {} ms", held_ns / 1_000_000)?;
                 if held_ns < waited_ns {
                     write!(out, ", and others before, {} ms in all", waited_ns / 1_000_000)?;

@@ -19,7 +19,9 @@ pub const NAMES: &[&str] = &[
     "lock.held",
     "claim.noted",
     "claim.taken",
+    "line.closing",
     "line.closed",
+    "claim.vain",
     "fill.begun",
     "fill.half",
     "fill.done",
@@ -27,7 +29,7 @@ pub const NAMES: &[&str] = &[
     "reach.raised",
     "journal.written",
     "word.published",
-    "free.counted",
+    "free.begun",
     "free.hidden",
     "free.done",
     "journal.applied",
@@ -94,8 +96,8 @@ mod armed {
         random ^= random << 17;
         RANDOM.set(random);
         let one_in = match name.split('.').next() {
-            Some("counter") => 8,
-            Some("read") => 32,
+            Some("counter" | "line") => 8,
+            Some("read" | "claim") => 32,
             _ => 128,
         };
         let choice = random >> 32;

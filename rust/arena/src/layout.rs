@@ -27,8 +27,8 @@ pub const MAX_ARENA_NAME: usize = 200;
 /// Most slots of a map or limiter.
 pub const MAX_SLOTS: u64 = 1 << 31;
 /// Homes in a block, of which a map remembers when the first entry lapses. A search for a lapsed entry reads a word for
-/// each block, and one block; in a map of a million slots this makes both about equal.
-pub(crate) const BLOCK_GROUPS: u64 = 128;
+/// each block, and one block.
+pub(crate) const BLOCK_GROUPS: u64 = 64;
 /// Smallest `slot_size` of a map: a header and one byte of key.
 pub const MIN_SLOT_SIZE: u64 = BUFFER_HEADER + 1;
 /// Largest `slot_size` of a map.
@@ -255,12 +255,33 @@ const fn round_up(value: u64, to: u64) -> u64 {
     value.div_ceil(to) * to
 }
 
+/// About the golden ratio of the groups, without a common divisor: multiples of it, modulo the groups, come to all of
+/// them, and at any time lie evenly apart.
+const fn step(groups: u64) -> u64 {
+    let mut step = groups * 618_034 / 1_000_000;
+    while greatest_common_divisor(step, groups) != 1 {
+        step += 1;
+    }
+    step
+}
+
+const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}
+
 /// Where the parts of a map's region lie, all offsets from the region's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapLayout {
     pub slots: u64,
     pub stripes: u64,
     pub groups: u64,
+    /// Of the leaps by which a search goes across the table: they come to each group once, and any number of them is
+    /// spread over all.
+    pub step: u64,
     /// Slots and a spare for each stripe.
     pub buffers: u64,
     /// Lines of owner bytes.
@@ -306,6 +327,7 @@ impl MapLayout {
             slots,
             stripes,
             groups,
+            step: step(groups),
             buffers,
             owner_lines,
             bounds,

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | 0..30 = 0, bit 30 = 0 | free | a taker, by compare-and-swap |
 //! | 0..30 | thread id of the holder | the holder, when it lets go; the kernel, when it died |
-//! | 30 | the last holder died inside | the kernel sets it; the next taker clears it and repairs |
+//! | 30 | a holder died inside, and what it left is not repaired | the kernel sets it; the next taker, once it has repaired |
 //! | 31 | somebody sleeps on the word | a waiter sets it; letting go clears it and wakes one |
 //!
 //! A thread has one `pending` field: a lock taken while another is held (a signal handler) puts the outer one
@@ -117,6 +117,12 @@ pub(crate) fn try_acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<G
 }
 
 impl Guard<'_> {
+    /// What the dead holder left is in order: takes the mark off.
+    pub(crate) fn repaired(&self) {
+        // Relaxed: letting go releases what was repaired.
+        self.word.fetch_and(!OWNER_DIED, Ordering::Relaxed);
+    }
+
     /// One attempt on a word that is free, with or without marks; `waiters` is a mark to add. On failure the kernel
     /// is left with what it was told before.
     #[inline]
@@ -126,7 +132,7 @@ impl Guard<'_> {
         }
         announce(self.word, &self.thread);
         failpoint::hit("lock.pending");
-        let taken = self.thread.id | (free & WAITERS) | waiters;
+        let taken = self.thread.id | (free & (WAITERS | OWNER_DIED)) | waiters;
         // SYNC(lock): pairs with the release in drop(); shows us all that the last holder wrote.
         if self.word.compare_exchange(free, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return true;
@@ -136,9 +142,15 @@ impl Guard<'_> {
     }
 }
 
-/// Whether the last holder died inside, and nobody has repaired it yet.
-pub(crate) fn holder_died(word: &AtomicU32) -> bool {
-    word.load(Ordering::Relaxed) & OWNER_DIED != 0
+/// Whether the last holder died inside, and nobody has begun to repair what it left.
+pub(crate) fn awaits_repair(word: &AtomicU32) -> bool {
+    word.load(Ordering::Relaxed) & (OWNER_DIED | OWNER) == OWNER_DIED
+}
+
+/// Whether somebody is repairing what a dead holder left.
+pub(crate) fn is_under_repair(word: &AtomicU32) -> bool {
+    let seen = word.load(Ordering::Relaxed);
+    seen & OWNER_DIED != 0 && seen & OWNER != 0
 }
 
 /// What the thread's robust list names now: 0, or a lock it holds.
@@ -179,7 +191,7 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
     const TURN_NS: u64 = 5_000_000;
     let word = guard.word;
     let mixed = court.mixed_namespaces.load(Ordering::Relaxed) != 0;
-    let mut waited = Wait::resumed();
+    let mut waited = Wait::resumed(word as *const AtomicU32 as usize);
     let mut seen_at = None;
     let mut slept = 0;
     let mut spins = 0;
@@ -226,7 +238,7 @@ fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, wait
     let holder = seen & OWNER;
     if !mixed && process::is_gone(holder) {
         announce(guard.word, &guard.thread);
-        let taken = guard.thread.id | WAITERS;
+        let taken = guard.thread.id | WAITERS | OWNER_DIED;
         // SYNC(lock): as in try_take().
         if guard.word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             court.broken.fetch_add(1, Ordering::Relaxed);

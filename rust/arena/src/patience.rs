@@ -45,11 +45,13 @@ pub struct Wait {
     pub held_ns: u64,
     /// The present holder: the kernel's id of a thread, or 0.
     pub holder: u32,
+    /// Which lock it holds: its address in this process, or 0.
+    pub lock: usize,
 }
 
 thread_local! {
     /// What this thread's call has waited in earlier turns.
-    static EARLIER: Cell<Wait> = const { Cell::new(Wait { waited_ns: 0, held_ns: 0, holder: 0 }) };
+    static EARLIER: Cell<Wait> = const { Cell::new(Wait { waited_ns: 0, held_ns: 0, holder: 0, lock: 0 }) };
 }
 
 /// Says what this thread's next call has waited already; nothing to begin with, and afterwards.
@@ -58,8 +60,12 @@ pub fn resume_wait(earlier: Wait) {
 }
 
 impl Wait {
-    pub(crate) fn resumed() -> Wait {
-        EARLIER.get()
+    /// For this lock; a call may have waited for another one before.
+    pub(crate) fn resumed(lock: usize) -> Wait {
+        match EARLIER.get() {
+            earlier if earlier.lock == lock => earlier,
+            Wait { waited_ns, .. } => Wait { waited_ns, lock, ..Wait::default() },
+        }
     }
 
     /// The lock was seen free: whoever holds it next has only begun.
@@ -94,6 +100,15 @@ mod tests {
     use super::*;
 
     const PATIENCE_NS: u64 = 1_000;
+
+    #[test]
+    fn what_was_waited_for_one_lock_is_not_held_against_the_holder_of_another() {
+        let earlier = Wait { waited_ns: 800, held_ns: 700, holder: 7, lock: 64 };
+        resume_wait(earlier);
+        assert_eq!(Wait::resumed(64), earlier);
+        assert_eq!(Wait::resumed(128), Wait { waited_ns: 800, held_ns: 0, holder: 0, lock: 128 });
+        resume_wait(Wait::default());
+    }
 
     #[test]
     fn patience_is_with_one_holder_and_bounded_in_all() {

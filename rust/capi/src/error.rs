@@ -47,12 +47,14 @@ pub const SA_ERROR_TEXT: usize = 500;
 #[repr(C)]
 pub struct sa_error {
     /// What the call has waited in its turns, in nanoseconds: 0 before the first. Only read and written where the
-    /// process waits in turns, as are the next two.
+    /// process waits in turns, as are the next three.
     pub waited_ns: u64,
     /// How much of that was for the present holder of the lock.
     pub held_ns: u64,
     /// That holder: the kernel's id of a thread.
     pub holder: u32,
+    /// Which lock it holds.
+    pub lock: usize,
     /// The code that was returned.
     pub status: sa_status,
     /// Bytes of text, without the NUL.
@@ -102,8 +104,9 @@ pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_s
     // SAFETY: the caller's promise.
     let earlier = unsafe { out.as_ref() }.filter(|error| patience::waits_in_turns() && error.waited_ns != 0);
     let resumes = earlier.is_some();
-    if let Some(sa_error { waited_ns, held_ns, holder, .. }) = earlier {
-        patience::resume_wait(Wait { waited_ns: *waited_ns, held_ns: *held_ns, holder: *holder });
+    if let Some(error) = earlier {
+        let sa_error { waited_ns, held_ns, holder, lock, .. } = *error;
+        patience::resume_wait(Wait { waited_ns, held_ns, holder, lock });
     }
     let result = catch_unwind(AssertUnwindSafe(body));
     if resumes {
@@ -114,7 +117,8 @@ pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_s
         Ok(Err(Error::Waiting(wait))) => {
             // SAFETY: as above.
             if let Some(error) = unsafe { out.as_mut() } {
-                (error.waited_ns, error.held_ns, error.holder) = (wait.waited_ns, wait.held_ns, wait.holder);
+                let Wait { waited_ns, held_ns, holder, lock } = wait;
+                (error.waited_ns, error.held_ns, error.holder, error.lock) = (waited_ns, held_ns, holder, lock);
             }
             SA_AGAIN
         }

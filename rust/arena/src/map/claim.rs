@@ -17,7 +17,8 @@
 //! | edge | release | acquire | makes visible |
 //! |---|---|---|---|
 //! | owner | `Map::change_owner` | `Map::owner`, `Map::change_owner` | that the buffer's old life is over |
-//! | freed | `Turn::free`, `Turn::reopen_line` | `Map::freed` | the free byte, or that there is one coming |
+//! | freed | `Turn::free`, `Turn::reopen_line` | `Map::freed` | the free byte, its open line |
+//! | cursor | all stores to it | `Map::cursor` | that a line which it named before is settled: open, or counted in `freed` |
 
 use super::journal::Turn;
 use super::{Map, WORDS_A_LINE};
@@ -90,7 +91,8 @@ impl Map {
 
     /// The word and the line of owners that a stripe's cursor names.
     pub(super) fn cursor(&self, stripe: &Stripe) -> (u64, u64) {
-        let word = stripe.cursor.load(Ordering::Relaxed) % self.owners.len() as u64;
+        // SYNC(cursor): pairs with move_cursor().
+        let word = stripe.cursor.load(Ordering::Acquire) % self.owners.len() as u64;
         (word, word / WORDS_A_LINE)
     }
 
@@ -127,61 +129,53 @@ impl Map {
 }
 
 impl Turn<'_> {
-    /// Makes a free buffer ours. If none was found: what `freed()` said before we looked. If it says so still, there
-    /// was none: every slot holds an entry, or is about to.
+    /// Makes a free buffer ours. If none is found: what `freed()` said before we looked. If it says so still, and
+    /// nobody was about to free one when we began ([`Map::make_room`]), there was none: every slot holds an entry, or
+    /// is about to.
     pub(super) fn claim(&self) -> Result<Claim, u64> {
-        if let Some(claim) = self.claim_open() {
+        if let Some(claim) = self.claim_in(self.map.cursor(self.stripe)) {
             return Ok(claim);
         }
-        // A buffer freed behind our back makes us look again, though not for long: we hold a lock.
-        let mut looks = 8;
-        loop {
-            let freed = self.map.freed();
-            if let Some(claim) = self.claim_open().or_else(|| self.claim_closing()) {
-                return Ok(claim);
-            }
-            looks -= 1;
-            if freed == self.map.freed() || looks == 0 {
-                self.write(&self.stripe.journal.claim, 0);
-                return Err(freed);
-            }
+        let freed = self.map.freed();
+        if let Some(claim) = self.claim_open().or_else(|| self.claim_closing()) {
+            return Ok(claim);
         }
+        self.write(&self.stripe.journal.claim, 0);
+        Err(freed)
     }
 
     /// Looks through the lines that are open, and closes those that should not be.
     fn claim_open(&self) -> Option<Claim> {
-        let (word, line) = self.map.cursor(self.stripe);
-        if let Some(claim) = self.claim_in(line, word % WORDS_A_LINE) {
-            return Some(claim);
-        }
+        let (_, line) = self.map.cursor(self.stripe);
         for line in self.map.open_lines(line) {
-            if let Some(claim) = self.claim_in(line, 0) {
+            if let Some(claim) = self.claim_in((line * WORDS_A_LINE, line)) {
                 return Some(claim);
             }
-            self.stripe.cursor.store(line * WORDS_A_LINE, Ordering::Release);
+            self.move_cursor(line * WORDS_A_LINE);
             self.close_line(line);
         }
         None
     }
 
-    /// Looks through the lines that others may be closing: a line counts as closed only when its closer has looked
-    /// again, which one that stands still or died never did.
+    /// Looks through the lines that others may be closing, or freeing a buffer in: a line counts as closed only when
+    /// they have looked again, which one that stands still or died never did.
     fn claim_closing(&self) -> Option<Claim> {
+        failpoint::hit("claim.vain");
+        // SYNC(lock): of one that is free, all that its last holder did is seen.
         let held = self.map.stripes.iter().filter(|stripe| stripe.lock.load(Ordering::Acquire) != 0);
-        held.map(|stripe| self.map.cursor(stripe).1).find_map(|line| self.claim_in(line, 0))
+        held.map(|stripe| self.map.cursor(stripe).1).find_map(|line| self.claim_in((line * WORDS_A_LINE, line)))
     }
 
     /// Looks through one line, from a word of it around.
-    fn claim_in(&self, line: u64, start: u64) -> Option<Claim> {
-        let (before, after) = self.map.owner_line(line).split_at(start as usize);
-        let words = (start..).zip(after).chain((0..).zip(before));
-        for (word, cell) in words {
-            let word = line * WORDS_A_LINE + word;
+    fn claim_in(&self, (start, line): (u64, u64)) -> Option<Claim> {
+        let first = line * WORDS_A_LINE;
+        let (before, after) = self.map.owner_line(line).split_at((start - first) as usize);
+        for (word, cell) in (start..).zip(after).chain((first..).zip(before)) {
             let mut free = free_bytes(cell.load(Ordering::Relaxed));
             while free != 0 {
                 let byte = u64::from(free.trailing_zeros() / 8);
                 if let Some(claim) = self.claim_buffer((word * 8 + byte) as u32) {
-                    self.stripe.cursor.store(word, Ordering::Relaxed);
+                    self.move_cursor(word);
                     return Some(claim);
                 }
                 free &= free - 1;
@@ -190,7 +184,16 @@ impl Turn<'_> {
         None
     }
 
+    fn move_cursor(&self, word: u64) {
+        // SYNC(cursor): pairs with the acquire in cursor().
+        self.write(&self.stripe.cursor, word);
+    }
+
     fn claim_buffer(&self, buffer: u32) -> Option<Claim> {
+        if u64::from(buffer) >= self.map.layout.buffers {
+            // Only a table that was written over says that there is one.
+            return None;
+        }
         let was_tombstone = match self.map.owner(buffer)? {
             TOMBSTONE => true,
             NEVER_USED => false,
@@ -221,18 +224,16 @@ impl Turn<'_> {
     }
 
     fn free(&self, buffer: u32, byte: u8) {
-        // SYNC(freed): pairs with the acquires in freed(): before and after, so that a search that ran meanwhile
-        // sees either.
-        self.stripe.freed.fetch_add(1, Ordering::AcqRel);
-        failpoint::hit("free.counted");
+        failpoint::hit("free.begun");
         let word = u64::from(buffer / 8);
-        if self.map.change_owner(buffer, self.owner_byte(), byte) {
-            self.stripe.cursor.store(word, Ordering::Relaxed);
-        }
+        // First, so that a search finds the buffer wherever we may be stopped.
+        self.move_cursor(word);
+        self.map.change_owner(buffer, self.owner_byte(), byte);
         failpoint::hit("free.hidden");
         if word < self.map.owners.len() as u64 {
             self.map.open_line(word / WORDS_A_LINE);
         }
+        // SYNC(freed): pairs with the acquires in freed(): a search that ran meanwhile looks again.
         self.stripe.freed.fetch_add(1, Ordering::AcqRel);
         failpoint::hit("free.done");
     }

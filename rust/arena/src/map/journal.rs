@@ -60,7 +60,7 @@ pub(super) struct Turn<'a> {
     pub map: &'a Map,
     pub index: usize,
     pub stripe: &'a Stripe,
-    _guard: Guard<'a>,
+    guard: Guard<'a>,
 }
 
 impl Map {
@@ -87,9 +87,10 @@ impl Map {
     #[inline]
     fn begin<'a>(&'a self, index: usize, guard: Guard<'a>) -> Turn<'a> {
         let died = guard.owner_died;
-        let turn = Turn { map: self, index, stripe: &self.stripes[index], _guard: guard };
+        let turn = Turn { map: self, index, stripe: &self.stripes[index], guard };
         if died {
             turn.recover();
+            turn.guard.repaired();
         }
         turn
     }
@@ -98,7 +99,7 @@ impl Map {
     pub(super) fn repair_all(&self) -> Result<bool> {
         let mut repaired = false;
         for (index, stripe) in self.stripes.iter().enumerate() {
-            if crate::lock::holder_died(&stripe.lock) {
+            if crate::lock::awaits_repair(&stripe.lock) {
                 self.turn(index)?;
                 repaired = true;
             }
@@ -173,6 +174,7 @@ impl Turn<'_> {
     /// All that follows from a published word. Doing it twice does it once.
     fn finish(&self, change: &Change, counts: Counts) {
         match (change.step, change.claim) {
+            // SYNC(journal): as write().
             (Step::Insert, Some(claim)) => self.stripe.spare.store(claim.buffer, Ordering::Release),
             (Step::Insert, None) => {}
             (Step::Replace, _) => self.stripe.spare.store(change.before.buffer(), Ordering::Release),
@@ -203,6 +205,7 @@ impl Turn<'_> {
         let journal = &self.stripe.journal;
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         if let Some(change) = self.noted_change() {
+            // SYNC(publish): the dead writer's, or that of another stripe which took the empty word.
             let word = Word(self.map.cell(change.position).load(Ordering::Acquire));
             let published = if change.step == Step::Insert { word == change.after } else { word != change.before };
             if published {
@@ -262,6 +265,7 @@ impl Turn<'_> {
         let has_key = |distance: &u64| {
             let group = self.map.group_after(home, *distance);
             self.map.groups[group as usize].words.iter().any(|cell| {
+                // SYNC(publish): other stripes' words, in passing.
                 let word = Word(cell.load(Ordering::Acquire));
                 word.is_live() && word.distance() == *distance
             })
@@ -273,6 +277,7 @@ impl Turn<'_> {
 
     /// Removes an entry if it is still the one seen and has lapsed; whether it was.
     pub(super) fn collect(&self, position: Position, word: Word) -> Result<bool> {
+        // SYNC(publish): only we may change it now.
         let same = self.map.cell(position).load(Ordering::Acquire) == word.0;
         let lapsed = |buffer: super::buffer::Buffer<'_>| self.map.has_lapsed(buffer.deadline());
         if !same || !self.map.buffers.get(word.buffer()).is_some_and(lapsed) {

@@ -13,15 +13,19 @@ use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::layout::{Stripe, BLOCK_GROUPS};
+use crate::lock::is_under_repair;
 use crate::sync::Ordering;
 
 /// A deadline that never comes, and the bound of a block without deadlines.
 pub(super) const NEVER: u64 = u64::MAX;
 /// The bound of a block that was not searched to its end.
 const UNKNOWN: u64 = 0;
+
+/// More groups than the homes of a block ever reach, even if the map is full.
+const MOST_REACH: u64 = BLOCK_GROUPS * 64;
 
 const NANOSECONDS: u64 = 1_000_000;
 
@@ -136,6 +140,9 @@ impl Map {
             if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
                 continue;
             }
+            if self.homes(block, home).map(|home| self.reach(home)).sum::<u64>() > MOST_REACH {
+                return Err(Error::Corrupt("the map is damaged: searches in it would never end".into()));
+            }
             match self.try_turn(block.stripe) {
                 Some(turn) => {
                     if turn.collect_from(block, home)? {
@@ -156,20 +163,31 @@ impl Map {
             self.turn(block.stripe)?.collect_from(block, home)?;
             return Ok(true);
         }
-        self.await_remover()
+        self.await_giver()
     }
 
-    /// A remover between emptying its word and giving the buffer back has a slot that nobody else can see: waits for
-    /// it. False when there is none.
-    fn await_remover(&self) -> Result<bool> {
-        let removes = |stripe: &Stripe| {
-            stripe.lock.load(Ordering::Relaxed) != 0
-                && stripe.journal.step.load(Ordering::Acquire) == Step::Remove as u64
-        };
-        match self.stripes.iter().position(removes) {
+    /// A remover between emptying its word and giving the buffer back has a slot that nobody else can see, and so may
+    /// have who repairs what a dead writer left: waits for it. False when there is none.
+    fn await_giver(&self) -> Result<bool> {
+        match (0..self.stripes.len()).find(|index| self.may_give(*index)) {
             Some(index) => self.turn(index).map(|_| true),
             None => Ok(false),
         }
+    }
+
+    fn may_give(&self, index: usize) -> bool {
+        let Stripe { lock, journal, .. } = &self.stripes[index];
+        // SYNC(lock): of one that is free, what its last holder freed has been counted.
+        if lock.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        // Read in passing, SYNC(journal) and SYNC(publish): should it change meanwhile, `freed` changes too.
+        let before = Word(journal.before.load(Ordering::Relaxed));
+        let position = Position::unpack(journal.position.load(Ordering::Relaxed), self.layout.groups);
+        let removes = journal.step.load(Ordering::Acquire) == Step::Remove as u64
+            && position.is_some_and(|position| self.cell(position).load(Ordering::Acquire) != before.0)
+            && self.owner(before.buffer()) == Some(index as u8 + 1);
+        removes || is_under_repair(lock)
     }
 }
 
@@ -194,18 +212,45 @@ impl Turn<'_> {
         let mut bound = NEVER;
         let mut collected = false;
         for (position, word, deadline) in self.map.lapsing(self.map.homes(block, home)) {
-            if deadline > now {
-                bound = bound.min(deadline);
-            } else if collected {
+            if deadline <= now && collected {
                 bound = UNKNOWN;
                 break;
+            }
+            // The clock may have been set back since we read it.
+            if deadline <= now && self.collect(position, word)? {
+                collected = true;
             } else {
-                collected = self.collect(position, word)?;
+                bound = bound.min(deadline);
             }
         }
         // SYNC(bound): as above.
         self.write(&self.map.bounds[block.index], bound);
         failpoint::hit("deadline.bounded");
         Ok(collected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::map;
+
+    #[test]
+    fn every_home_is_in_one_block_and_knows_which() {
+        // One stripe, a few; one block in a stripe, and several of which the last has fewer homes.
+        for slots in [1, 7, 100, 5_000, 50_000] {
+            if cfg!(miri) && slots > 100 {
+                continue;
+            }
+            let map = map(slots, 33);
+            let mut homes = Vec::new();
+            for block in map.blocks_from(map.block_of(0, 0)) {
+                for home in map.homes(block, 0) {
+                    assert_eq!(map.block_of(block.stripe, home).index, block.index, "home {home} of {slots} slots");
+                    homes.push(home);
+                }
+            }
+            homes.sort_unstable();
+            assert_eq!(homes, (0..map.layout.groups).collect::<Vec<_>>());
+        }
     }
 }

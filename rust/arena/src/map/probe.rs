@@ -1,21 +1,26 @@
 //! The search: from a key to its entry, without a lock.
 //!
 //! The index is an open-addressed table in groups of one cache line. A key's home is one group; it lies there or,
-//! when that was full, in a group after it. `reach` of the home says how many groups, from the home on, a key of
-//! this home can lie in: a search ends there, never at an empty word, so what was deleted costs nothing. Reach is
-//! raised before an entry is published further out, and lowered when the furthest entry goes.
+//! when that was full, in one of the next three, or else in one that is found by leaps across the table: a part of
+//! the index that fills up, whatever the reason, overflows everywhere and not into a run of full groups. `reach` of
+//! the home says how many groups, from the home on, a key of this home can lie in: a search ends there, never at an
+//! empty word, so what was deleted costs nothing. Reach is raised before an entry is published further out, and
+//! lowered when the furthest entry goes.
 //!
 //! | edge | release | acquire | makes visible |
 //! |---|---|---|---|
-//! | publish | `write.rs`, the word | `Map::seek`, the word | the buffer's filling, the reach before it |
-//! | reach | `write.rs`, raising or lowering | `Map::seek`, the reach | a search that begins after an insert sees it |
+//! | publish | `journal.rs`, the word | `Map::seek`, the word | the buffer's filling, the reach before it |
+//! | reach | `journal.rs`, raising or lowering | `Map::seek`, the reach | a search that begins after an insert sees it |
 
 use super::buffer::{Buffer, Facts};
-use super::word::Word;
+use super::word::{Word, MAX_DISTANCE};
 use super::Map;
 use crate::failpoint;
 use crate::layout::LANES;
 use crate::sync::{AtomicU64, Ordering};
+
+/// So many groups from the home on lie side by side; those further out are leaps apart.
+const NEAR: u64 = 4;
 
 /// A reader that finds an entry changed under it starts over; after so many times it gives up.
 const ROUNDS: u32 = 10_000;
@@ -81,10 +86,10 @@ impl Map {
         hash.checked_shr(self.stripe_shift).unwrap_or(0) as usize
     }
 
-    /// The group `distance` after `home`, around the end.
+    /// The group `distance` searches after `home`.
     #[inline]
     pub(super) fn group_after(&self, home: u64, distance: u64) -> u64 {
-        let group = home + distance;
+        let group = home + self.offset(distance);
         if group < self.layout.groups {
             group
         } else {
@@ -92,10 +97,25 @@ impl Map {
         }
     }
 
+    /// How far from its home that group is.
+    #[inline]
+    fn offset(&self, distance: u64) -> u64 {
+        if distance < NEAR {
+            distance
+        } else {
+            (distance - NEAR + 1) * self.layout.step % self.layout.groups
+        }
+    }
+
+    /// How many distances there are: enough to come to every group, or to groups everywhere.
+    pub(super) fn distances(&self) -> u64 {
+        (self.layout.groups + NEAR).min(MAX_DISTANCE + 1)
+    }
+
     /// The home of an entry at this position.
     pub(super) fn home_of(&self, position: Position, word: Word) -> u64 {
         let groups = self.layout.groups;
-        (position.group + groups - word.distance() % groups) % groups
+        (position.group + groups - self.offset(word.distance()) % groups) % groups
     }
 
     /// The stripe of an entry at this position.
@@ -106,8 +126,8 @@ impl Map {
     /// How many groups to search from a home; never more than there are.
     #[inline]
     pub(super) fn reach(&self, home: u64) -> u64 {
-        // SYNC(reach): pairs with the releases in write.rs.
-        self.groups[home as usize].reach.load(Ordering::Acquire).min(self.layout.groups)
+        // SYNC(reach): pairs with the releases in journal.rs.
+        self.groups[home as usize].reach.load(Ordering::Acquire).min(self.distances())
     }
 
     #[inline]
@@ -130,7 +150,7 @@ impl Map {
                 let group = self.group_after(home, distance);
                 let sought = Word::sought(hash, distance);
                 for (lane, cell) in self.groups[group as usize].words.iter().enumerate() {
-                    // SYNC(publish): pairs with the releases in write.rs.
+                    // SYNC(publish): pairs with the releases in journal.rs.
                     let word = Word(cell.load(Ordering::Acquire));
                     if !word.matches(sought) {
                         continue;

@@ -106,10 +106,12 @@ impl Map {
         while *cursor < end {
             let at = *cursor;
             *cursor += 1;
-            let cell = &self.groups[(at / LANES as u64) as usize].words[(at % LANES as u64) as usize];
+            // The first lane of all groups, then the second: who deletes the first keys listed, again and again, must not
+            // empty one part of the table and leave another full.
+            let cell = &self.groups[(at % self.layout.groups) as usize].words[(at / self.layout.groups) as usize];
             // A key is short: that it changes under this many looks is no writer's doing, but damage.
             for _ in 0..200 {
-                // SYNC(publish): pairs with the releases in write.rs.
+                // SYNC(publish): pairs with the releases in journal.rs.
                 let word = Word(cell.load(Ordering::Acquire));
                 let Some(buffer) = self.buffers.get(word.buffer()).filter(|_| word.is_live()) else { break };
                 let Some(sequence) = buffer.sequence(cell, word) else { continue };

@@ -27,7 +27,7 @@ fn fetch(map: &Map, key: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-pub(super) fn keys(map: &Map) -> Vec<Vec<u8>> {
+fn keys_as_listed(map: &Map) -> Vec<Vec<u8>> {
     let mut out = vec![MaybeUninit::new(0u8); map.max_pair() as usize];
     let mut cursor = 0;
     let mut keys = Vec::new();
@@ -35,6 +35,11 @@ pub(super) fn keys(map: &Map) -> Vec<Vec<u8>> {
         // SAFETY: as in fetch.
         keys.push(out[..length].iter().map(|byte| unsafe { byte.assume_init() }).collect());
     }
+    keys
+}
+
+pub(super) fn keys(map: &Map) -> Vec<Vec<u8>> {
+    let mut keys = keys_as_listed(map);
     keys.sort();
     keys
 }
@@ -116,7 +121,7 @@ fn counters_count_refuse_and_overflow() {
 
 #[test]
 fn lapsed_entries_are_absent_everywhere_and_never_refuse_a_key() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     let at = |ms: u64| clock::freeze(Some(1_700_000_000_000_000_000 + ms * 1_000_000), None);
     at(0);
     let map = map(8, 64);
@@ -146,7 +151,7 @@ fn lapsed_entries_are_absent_everywhere_and_never_refuse_a_key() {
 
 #[test]
 fn a_window_is_not_moved_by_later_counts_and_the_clock_is_read_for_deadlines_alone() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);
     let map = map(8, 64);
     assert_eq!(map.incr(b"w", 1, 1000).unwrap(), Counted::Now(1));
@@ -185,7 +190,7 @@ fn the_same_name_with_another_shape_is_refused_with_both_shapes() {
 
 #[test]
 fn a_map_whose_owners_are_damaged_says_so_instead_of_making_room_for_ever() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);
     let map = map(2_000, 64);
     for key in 0..2_000u32 {
@@ -218,6 +223,7 @@ fn an_insert_that_loses_its_word_leaves_no_longer_reach() {
     };
     assert!(!turn.publish(&change));
     assert_eq!(map.reach(map.home(hash)), 0);
+    assert_eq!(turn.stripe.journal.step.load(Ordering::Relaxed), 0, "nor an open journal");
 }
 
 /// The thread id of a holder that lives, and is not us.
@@ -272,8 +278,205 @@ fn a_buffer_is_found_behind_a_closer_that_died() {
 }
 
 #[test]
+fn who_opens_a_line_again_makes_all_look_again_who_took_it_for_closed() {
+    let map = map(256, 64);
+    let before = map.freed();
+    map.turn(3).unwrap().reopen_line(0);
+    assert_ne!(map.freed(), before);
+}
+
+#[cfg(all(feature = "failpoints", not(miri)))]
+fn dies_at(point: &str, body: impl FnOnce()) {
+    // SAFETY: the child runs our own code, which takes no lock of another thread's but the allocator's, and glibc keeps
+    // that usable after a fork; it leaves by _exit.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let _ = crate::failpoint::arm(point, crate::failpoint::Action::Kill);
+        body();
+        // SAFETY: ends the child and runs nothing of the parent's.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for our own child.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert!(libc::WIFSIGNALED(status), "it died at {point}");
+}
+
+/// A map that processes share.
+#[cfg(all(feature = "failpoints", not(miri)))]
+fn shared_map(slots: u64) -> Map {
+    let arena = Arena::create(None, slots * 64 + 4096, 4).unwrap();
+    Map::bind(&arena, b"m", Shape { slots, slot_size: 64, serialised: false }).unwrap()
+}
+
+/// Where the line is closed, it must be written down already which one it is.
+#[test]
+#[cfg(all(feature = "failpoints", not(miri)))]
+fn a_closer_that_dies_has_said_which_line_it_was_closing() {
+    let map = shared_map(256);
+    for key in 0..256u32 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes);
+    }
+    assert_eq!(store(&map, b"one more", b"v"), Stored::Full);
+    // Open, and as full as the others.
+    map.open_line(1);
+    let stripe = map.stripe_of(map.hash(b"new"));
+    map.stripes[stripe].cursor.store(3 * WORDS_A_LINE, Ordering::Relaxed);
+    dies_at("line.closed", || drop(map.store(b"new", Content::Bytes(b"v"), 0)));
+    assert!(!map.is_open(1), "it died with the line closed");
+    assert_eq!(map.cursor(&map.stripes[stripe]).1, 1);
+}
+
+/// The word that a dead writer was changing was empty for a while, and now is another stripe's.
+#[test]
+#[cfg(all(feature = "failpoints", not(miri)))]
+fn what_the_dead_did_is_told_from_what_others_did_to_the_same_word() {
+    let key_of = |map: &Map, stripe: usize| {
+        (0u32..).map(u32::to_ne_bytes).find(|key| map.stripe_of(map.hash(key)) == stripe).unwrap()
+    };
+    for point in ["reach.raised", "word.published"] {
+        let map = shared_map(16);
+        let key = key_of(&map, 0);
+        if point == "word.published" {
+            store(&map, &key, b"v");
+            dies_at(point, || drop(map.delete(&key)));
+        } else {
+            dies_at(point, || drop(map.store(&key, Content::Bytes(b"v"), 0)));
+        }
+        let position = map.stripes[0].journal.position.load(Ordering::Relaxed);
+        let position = probe::Position::unpack(position, map.layout.groups).unwrap();
+
+        let other = key_of(&map, 1);
+        let (hash, turn) = (map.hash(&other), map.turn(1).unwrap());
+        let (claim, spare) = (turn.claim().unwrap(), turn.spare().unwrap());
+        map.buffers.get(spare).unwrap().fill(&other, Content::Bytes(b"v"), 0);
+        let distance = (position.group + map.layout.groups - map.home(hash)) % map.layout.groups;
+        assert!(turn.publish(&journal::Change {
+            step: journal::Step::Insert,
+            position,
+            before: word::Word::EMPTY,
+            after: word::Word::live(hash, distance, spare, false),
+            collects: false,
+            claim: Some(claim),
+        }));
+        drop(turn);
+
+        assert_eq!(map.figures().unwrap().used, 1, "{point}");
+        map.verify().unwrap_or_else(|problem| panic!("{point}: {problem}"));
+        assert_eq!((map.exists(&key), fetch(&map, &other)), (false, Some(b"v".to_vec())), "{point}");
+    }
+}
+
+#[test]
+fn a_search_in_vain_leaves_no_note_of_a_buffer_that_others_were_quicker_to_claim() {
+    let map = map(4, 64);
+    for key in 0..4u8 {
+        assert_eq!(store(&map, &[key], b"v"), Stored::Yes);
+    }
+    let turn = map.turn(0).unwrap();
+    turn.write(&turn.stripe.journal.claim, 1);
+    assert!(turn.claim().is_err());
+    drop(turn);
+    map.verify().unwrap();
+}
+
+#[test]
+fn only_what_has_lapsed_is_collected() {
+    let _turn = CLOCK.lock();
+    clock::freeze(Some(1_000_000_000), None);
+    let map = map(4, 64);
+    map.store(b"key", Content::Bytes(b"v"), 10).unwrap();
+    let turn = map.turn(0).unwrap();
+    let found = turn.locate(b"key", map.hash(b"key")).unwrap().unwrap();
+    // As for a reader who saw an earlier entry of the key, in the same buffer.
+    assert!(!turn.collect(found.position, found.word).unwrap());
+    clock::freeze(Some(1_010_000_000), None);
+    assert!(turn.collect(found.position, found.word).unwrap());
+    assert!(!turn.collect(found.position, found.word).unwrap());
+    clock::freeze(None, None);
+}
+
+#[test]
+fn an_insert_that_finds_its_stripe_damaged_gives_its_claim_back() {
+    let map = map(4, 64);
+    let spare = map.stripes[0].spare.load(Ordering::Relaxed);
+    map.stripes[0].spare.store(u32::MAX, Ordering::Relaxed);
+    assert!(matches!(map.store(b"key", Content::Bytes(b"v"), 0), Err(Error::Corrupt(_))));
+    map.stripes[0].spare.store(spare, Ordering::Relaxed);
+    map.verify().unwrap();
+}
+
+/// A search that waited for one stripe's lock in vain has others to look at.
+#[test]
+#[cfg(not(miri))]
+fn a_lapsed_entry_that_was_waited_for_and_is_lost_is_not_the_last_hope() {
+    let _turn = CLOCK.lock();
+    let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
+    at(0);
+    let map = map(64, 64);
+    let key_of =
+        |stripe: usize| (0u32..).map(u32::to_ne_bytes).find(|key| map.stripe_of(map.hash(key)) == stripe).unwrap();
+    for stripe in [0, 1] {
+        map.store(&key_of(stripe), Content::Bytes(b"lapses"), 1).unwrap();
+    }
+    for key in 0..62u64 {
+        assert_eq!(store(&map, &key.to_ne_bytes(), b"stays"), Stored::Yes);
+    }
+    at(1);
+    std::thread::scope(|scope| {
+        // Of the last stripe: its search comes to the first two afterwards, and both are held.
+        let (first, second) = (map.turn(0).unwrap(), map.turn(1).unwrap());
+        let stored = scope.spawn(|| store(&map, &key_of(7), b"new"));
+        let until_waited_for = |stripe: usize| {
+            while map.stripes[stripe].lock.load(Ordering::SeqCst) >> 31 == 0 && !stored.is_finished() {
+                std::thread::yield_now();
+            }
+        };
+        until_waited_for(0);
+        // What it waits for is meanwhile overwritten, without a deadline.
+        let found = first.locate(&key_of(0), map.hash(&key_of(0))).unwrap().unwrap();
+        let word = found.word.moved_to(found.word.buffer(), false);
+        map.cell(found.position).store(word.0, Ordering::Release);
+        drop(first);
+        until_waited_for(1);
+        drop(second);
+        assert_eq!(stored.join().unwrap(), Stored::Yes);
+    });
+    assert_eq!(map.figures().unwrap().expired, 1);
+    clock::freeze(None, None);
+}
+
+#[test]
+#[cfg(not(miri))]
+fn a_clock_that_is_set_back_during_a_search_leaves_no_bound_that_is_too_late() {
+    let turn = CLOCK.lock();
+    let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
+    at(0);
+    let map = map(1, 64);
+    let done = crate::sync::AtomicBool::new(false);
+    let kept = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                at(10);
+                at(0);
+            }
+        });
+        let kept = (0..20_000).try_for_each(|_| {
+            map.store(b"key", Content::Bytes(b"v"), 5)?;
+            map.make_room(0)?;
+            map.verify()
+        });
+        done.store(true, Ordering::Relaxed);
+        kept
+    });
+    clock::freeze(None, None);
+    drop(turn);
+    kept.unwrap();
+}
+
+#[test]
 fn a_search_in_vain_makes_the_next_one_short() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
     at(0);
     let map = map(4_096, 64);
@@ -308,7 +511,7 @@ fn a_search_in_vain_makes_the_next_one_short() {
 
 #[test]
 fn a_full_map_takes_a_new_key_for_every_entry_that_lapses_and_no_more() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
     at(0);
     let slots = if cfg!(miri) { 100 } else { 3_000 };
@@ -401,11 +604,43 @@ fn writers_of_different_stripes_write_different_lines() {
     }
 }
 
+/// Keys were once listed from one end of the index to the other: who deleted the first ones left one part empty, and what
+/// came next overflowed the other into one long run of full groups. Neither the order of `next_key` nor knowing better
+/// makes such a run now.
+#[test]
+fn deleting_keys_in_any_order_keeps_searches_short() {
+    let slots = if cfg!(miri) { 200u32 } else { 100_000 };
+    for by_place in [false, true] {
+        let map = map(u64::from(slots), 64);
+        (0..slots).for_each(|key| assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes));
+        let (miss, hit) = lengths_of_searches(&map);
+        let mut fresh = slots;
+        for _ in 0..3 {
+            let mut listed = keys_as_listed(&map);
+            if by_place {
+                listed.sort_by_key(|key| map.home(map.hash(key)));
+            }
+            listed.truncate(slots as usize * 6 / 10);
+            for key in &listed {
+                assert!(map.delete(key).unwrap());
+            }
+            for _ in &listed {
+                assert_eq!(store(&map, &fresh.to_ne_bytes(), b"v"), Stored::Yes);
+                fresh += 1;
+            }
+            let (miss_now, hit_now) = lengths_of_searches(&map);
+            let most = if by_place { 8.0 } else { 1.5 };
+            assert!(miss_now < miss * most && hit_now < hit * most, "{miss_now} for {miss}, {hit_now} for {hit}");
+        }
+        map.verify().unwrap();
+    }
+}
+
 /// New keys take the places of lapsed ones near their own home. Taken in the order of the table, they would leave one
 /// part of the index empty and fill another to overflowing.
 #[test]
 fn replacing_a_full_table_of_lapsed_entries_keeps_searches_short() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);
     let slots = if cfg!(miri) { 200u32 } else { 50_000 };
     let map = map(u64::from(slots), 64);
@@ -445,6 +680,8 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
     let live = map.groups.iter().flat_map(|group| group.words.iter().map(|cell| cell.load(Ordering::Relaxed)));
     let highest = live.map(|word| word::Word(word).buffer()).max().unwrap();
     assert!(u64::from(highest) * map.layout.stride > FAR, "buffers past four gigabytes are in use");
+    let start_of = |buffer: u32| map.buffers.get(buffer).unwrap().span()[0] as u64;
+    assert_eq!(start_of(highest) - start_of(0), u64::from(highest) * map.layout.stride);
     for key in 0..1_000u32 {
         assert_eq!(fetch(&map, &key.to_ne_bytes()), Some(value(key)));
         assert!(map.delete(&key.to_ne_bytes()).unwrap());
@@ -455,8 +692,21 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
 
 /// Random bytes over every part of a live map: any answer will do, but it comes, and nothing outside is touched.
 #[test]
+fn scribbled_reaches_and_bounds_do_not_make_a_search_endless() {
+    let map = map(20_000, 64);
+    (0..20_000u32).for_each(|key| assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes));
+    for group in map.groups.iter() {
+        group.reach.store(u64::MAX, Ordering::Relaxed);
+    }
+    for bound in map.bounds.iter() {
+        bound.store(0, Ordering::Relaxed);
+    }
+    assert!(matches!(map.store(b"new", Content::Bytes(b"v"), 0), Err(Error::Corrupt(_))));
+}
+
+#[test]
 fn no_bytes_in_the_region_can_crash_a_process() {
-    let _turn = CLOCK.lock().unwrap();
+    let _turn = CLOCK.lock();
     crate::patience::set_patience(1);
     let rounds = if cfg!(miri) { 3 } else { 3_000 };
     for seed in 0..rounds {

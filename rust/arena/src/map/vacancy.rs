@@ -8,11 +8,12 @@
 //!
 //! A closer may meet a giver. It closes first and then looks once more; a giver frees first and then looks at the
 //! bit; so one of them opens the line again. What is still unsettled while one of them stands still, or is dead, is
-//! written down where a search that finds nothing looks: the closer's stripe has the line as its `cursor`, and the
-//! giver's has an open journal. The bit itself is never wrong for good: repair opens the line of the dead.
+//! written down where a search that finds nothing looks: the stripe of either has the line as its `cursor`. The bit
+//! itself is never wrong for good: repair opens the line of the dead.
 //!
 //! | edge | release | acquire | makes visible |
 //! |---|---|---|---|
+//! | closed | `close_line`: the bit | `open_lines` | the closer's cursor in the line |
 //! | vacancy | `open_line` and `close_line`: the fence between the write and the look | the same | either's write to the other |
 
 use super::claim::free_bytes;
@@ -50,7 +51,8 @@ impl Map {
                 _ if step == words => !(u64::MAX << (start % 64)),
                 _ => u64::MAX,
             };
-            let mut open = self.vacancies[word as usize].load(Ordering::Relaxed) & wanted;
+            // SYNC(closed): pairs with the release in close_line(): who sees a line closed sees the closer's cursor in it.
+            let mut open = self.vacancies[word as usize].load(Ordering::Acquire) & wanted;
             std::iter::from_fn(move || {
                 let bit = u64::from(open.trailing_zeros());
                 open &= open.wrapping_sub(1);
@@ -75,6 +77,8 @@ impl Turn<'_> {
     /// After a line was looked through in vain. The stripe's cursor is in the line.
     pub(super) fn close_line(&self, line: u64) {
         let map = self.map;
+        failpoint::hit("line.closing");
+        // SYNC(closed): pairs with the acquire in open_lines().
         map.vacancies[line as usize / 64].fetch_and(!bit_of(line), Ordering::AcqRel);
         failpoint::hit("line.closed");
         // SYNC(vacancy): we see a giver's free byte, or it sees that we closed the line.

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | 0 | live: the word names a buffer; a word of 0 is empty |
 //! | 1 | the entry has a deadline |
-//! | 2..16 | distance: how many groups past its home the entry lies |
+//! | 2..16 | distance: how many groups were searched before, from its home on |
 //! | 16..32 | tag: 16 bits of the key's hash |
 //! | 32..64 | buffer |
 //!
 //! From empty to live: any stripe's writer, by compare-and-swap. From live to anything: a writer who holds the
 //! lock of the entry's stripe, and nobody else, so such a writer may simply store.
 
-/// Furthest an entry can lie from its home, in groups.
+/// Longest search for an entry, in groups before the one where it lies.
 pub(super) const MAX_DISTANCE: u64 = (1 << 14) - 1;
 
 const LIVE: u64 = 1;

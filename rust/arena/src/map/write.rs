@@ -4,15 +4,15 @@ use super::buffer::Kind;
 use super::claim::Claim;
 use super::journal::{Change, Step, Turn};
 use super::probe::{Found, Position, Seek};
-use super::word::{Word, MAX_DISTANCE};
+use super::word::Word;
 use super::{Content, Map};
 use crate::error::{Error, Result};
 use crate::sync::Ordering;
 
 /// Making room and then losing it to others is bad luck a few times over; no luck is this bad.
-const MOST_ROUNDS: u32 = 1_000;
+const MOST_ROUNDS: u32 = 2_000;
 /// So often may others free a slot and fill it again before we find it; then the map is as good as full.
-const MOST_LOST: u32 = 100;
+const MOST_LOST: u32 = 1_000;
 
 /// How a store ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,8 @@ impl Map {
             return Ok(Upsert::TooLarge);
         }
         let hash = self.hash(key);
+        // What `freed()` said before we saw that there is no room to be made.
+        let mut no_room = None;
         let mut lost = 0;
         for _ in 0..MOST_ROUNDS {
             let turn = self.turn(self.stripe_of(hash))?;
@@ -123,16 +125,16 @@ impl Map {
                 },
             };
             drop(turn);
-            // Lapsed entries never cause a refusal; nor does one that others collect while we look for it.
-            if self.make_room(self.home(hash))? {
-                continue;
-            }
-            if freed == self.freed() || lost == MOST_LOST {
+            // Lapsed entries never cause a refusal, nor do slots that are being given back: we refuse when, after we saw
+            // that nobody had any, we searched in vain and nothing was freed meanwhile.
+            let now = self.freed();
+            if (no_room == Some(freed) && freed == now) || lost == MOST_LOST {
                 // Relaxed: a statistic.
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
             }
-            lost += 1;
+            no_room = if self.make_room(self.home(hash))? { None } else { Some(now) };
+            lost += u32::from(no_room.is_some());
         }
         Err(Error::Corrupt("the map is damaged: what it frees is never free".into()))
     }
@@ -185,7 +187,7 @@ impl<'a> Turn<'a> {
         })?;
         let home = self.map.home(hash);
         self.note_deadline(home, deadline);
-        let distances = self.map.layout.groups.min(MAX_DISTANCE + 1);
+        let distances = self.map.distances();
         // There are 7 words for 5 slots, and we hold a slot; but words may be emptied behind a pass and filled
         // before it.
         for distance in (0..distances).cycle().take(distances as usize * 3) {
