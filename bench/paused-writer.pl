@@ -180,7 +180,7 @@ sub wait_for_its_lock {
     my $begin  = now();
     my $stored = eval { $map->store($others{same_keys}[1], 'mine') };
     my $waited = now() - $begin;
-    my $error  = $@;
+    (my $error = $@) =~ s{ at \S*/bench/}{ at bench/};
     my $outcome = defined $stored ? "returned $stored" : 'croaked';
     printf "A store of a key that shares its lock %s after %s", $outcome, duration($waited);
     print defined $stored ? ".\n" : ":\n\n    $error\n";
