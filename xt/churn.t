@@ -8,7 +8,7 @@ use Test::More;
 use Shared::Arena;
 
 # After millions of keys came and went, a table takes as many keys as a fresh one, and no store was refused meanwhile.
-# (What its calls then cost is measured by bench/churn.pl; how far they search, by rust/arena/src/map/tests.rs.)
+# (What its calls then cost is measured by bench/churn.pl; how far they search, by rust/arena/src/map/tests/searches.rs.)
 
 watchdog(900);
 
