@@ -615,7 +615,7 @@ uint64_t sa_map_capacity(const struct sa_map *map);
 bool sa_map_serialised(const struct sa_map *map);
 
 /*
- The statistics. SA_BUSY with a text when a dead process's work cannot be finished.
+ The statistics: SA_OK.
 
  # Safety
  `map` is a live handle; `out` is writable; `err` is null or writable.

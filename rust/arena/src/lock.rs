@@ -109,6 +109,7 @@ pub(crate) fn try_acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<G
     let mut guard = Guard { word, thread, outer_pending: pending(&thread), owner_died: seen & OWNER_DIED != 0 };
     // A dead holder's word is taken with its mark, for the caller to repair.
     if seen & OWNER == 0 && guard.try_take(seen, 0) {
+        failpoint::hit("lock.held");
         return Some(guard);
     }
     guard.owner_died = false;

@@ -281,7 +281,7 @@ pub unsafe extern "C" fn sa_map_serialised(map: *const sa_map) -> bool {
     unsafe { (*map).0.serialised() }
 }
 
-/// The statistics. SA_BUSY with a text when a dead process's work cannot be finished.
+/// The statistics: SA_OK.
 ///
 /// # Safety
 /// `map` is a live handle; `out` is writable; `err` is null or writable.
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn sa_map_stats(map: *const sa_map, out: *mut sa_map_figur
     // SAFETY: the caller's promises.
     unsafe {
         call(err, || {
-            let figures = (*map).0.figures()?;
+            let figures = (*map).0.figures();
             out.write(sa_map_figures {
                 used: figures.used,
                 capacity: figures.capacity,

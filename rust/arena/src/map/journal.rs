@@ -95,16 +95,13 @@ impl Map {
         turn
     }
 
-    /// Repairs every stripe whose holder died; whether there was one.
-    pub(super) fn repair_all(&self) -> Result<bool> {
+    /// Repairs every stripe whose holder died, but those that others are quicker to take; whether there was one.
+    pub(super) fn repair_all(&self) -> bool {
         let mut repaired = false;
         for (index, stripe) in self.stripes.iter().enumerate() {
-            if crate::lock::awaits_repair(&stripe.lock) {
-                self.turn(index)?;
-                repaired = true;
-            }
+            repaired |= crate::lock::awaits_repair(&stripe.lock) && self.try_turn(index).is_some();
         }
-        Ok(repaired)
+        repaired
     }
 }
 

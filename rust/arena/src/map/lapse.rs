@@ -13,7 +13,7 @@ use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::failpoint;
 use crate::layout::{Stripe, BLOCK_GROUPS};
 use crate::lock::is_under_repair;
@@ -23,9 +23,6 @@ use crate::sync::Ordering;
 pub(super) const NEVER: u64 = u64::MAX;
 /// The bound of a block that was not searched to its end.
 const UNKNOWN: u64 = 0;
-
-/// More groups than the homes of a block ever reach, even if the map is full.
-const MOST_REACH: u64 = BLOCK_GROUPS * 64;
 
 const NANOSECONDS: u64 = 1_000_000;
 
@@ -80,10 +77,14 @@ impl Map {
         Block { index: (stripe as u64 * blocks + within.min(blocks - 1)) as usize, stripe }
     }
 
+    /// The block of an entry.
+    fn block_at(&self, position: Position, word: Word) -> Block {
+        self.block_of(self.stripe_at(position, word), self.home_of(position, word))
+    }
+
     /// The bound of an entry's block.
     pub(super) fn bound_of(&self, position: Position, word: Word) -> u64 {
-        let block = self.block_of(self.stripe_at(position, word), self.home_of(position, word));
-        self.bounds[block.index].load(Ordering::Relaxed)
+        self.bounds[self.block_at(position, word).index].load(Ordering::Relaxed)
     }
 
     /// Every block once, from this one around.
@@ -103,23 +104,29 @@ impl Map {
         (from..end).chain(first..from)
     }
 
-    /// The entries of homes that have a deadline, with it, as they are seen in passing.
-    fn lapsing<'a>(
-        &'a self,
-        homes: impl Iterator<Item = u64> + 'a,
-    ) -> impl Iterator<Item = (Position, Word, u64)> + 'a {
-        let places = homes.flat_map(move |home| (0..self.reach(home)).map(move |distance| (home, distance)));
-        places.flat_map(move |(home, distance)| {
-            let group = self.group_after(home, distance);
+    /// The entries of a block that have a deadline, with it, as they are seen in passing: home after home, from this one
+    /// around, or over the whole table where that is shorter.
+    fn lapsing(&self, block: Block, from: u64) -> impl Iterator<Item = (Position, Word, u64)> + '_ {
+        let reached: u64 = self.homes(block, from).map(|home| self.reach(home)).sum();
+        let everywhere = reached > self.layout.groups;
+        let near = self.homes(block, from).filter(move |_| !everywhere);
+        let near = near.flat_map(move |home| (0..self.reach(home)).map(move |distance| (home, Some(distance))));
+        let far = (0..if everywhere { self.layout.groups } else { 0 }).map(|group| (group, None));
+        near.chain(far).flat_map(move |(start, distance)| {
+            let group = distance.map_or(start, |distance| self.group_after(start, distance));
             let words = self.groups[group as usize].words.iter().enumerate();
             words.filter_map(move |(lane, cell)| {
                 // SYNC(publish): pairs with the releases in journal.rs.
-                let word = Word(cell.load(Ordering::Acquire));
-                if !(word.is_live() && word.lapses() && word.distance() == distance) {
+                let (position, word) = (Position { group, lane }, Word(cell.load(Ordering::Acquire)));
+                let ours = match distance {
+                    Some(distance) => word.distance() == distance,
+                    None => self.block_at(position, word).index == block.index,
+                };
+                if !(word.is_live() && word.lapses() && ours) {
                     return None;
                 }
                 let deadline = self.buffers.get(word.buffer())?.deadline();
-                (deadline != 0).then_some((Position { group, lane }, word, deadline))
+                (deadline != 0).then_some((position, word, deadline))
             })
         })
     }
@@ -128,7 +135,7 @@ impl Map {
     /// collects one lapsed entry, as near as can be, so that no part of the index fills up while another empties.
     /// False when there is nothing to be had.
     pub(super) fn make_room(&self, home: u64) -> Result<bool> {
-        if self.repair_all()? {
+        if self.repair_all() {
             return Ok(true);
         }
         let mut now = None;
@@ -140,9 +147,6 @@ impl Map {
             if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
                 continue;
             }
-            if self.homes(block, home).map(|home| self.reach(home)).sum::<u64>() > MOST_REACH {
-                return Err(Error::Corrupt("the map is damaged: searches in it would never end".into()));
-            }
             match self.try_turn(block.stripe) {
                 Some(turn) => {
                     if turn.collect_from(block, home)? {
@@ -152,7 +156,7 @@ impl Map {
                 // A writer of another stripe is not waited for while there is a choice.
                 None => {
                     let lapsed = |(_, _, deadline)| self.has_lapsed(deadline);
-                    if held_up.is_none() && self.lapsing(self.homes(block, home)).any(lapsed) {
+                    if held_up.is_none() && self.lapsing(block, home).any(lapsed) {
                         held_up = Some(block);
                     }
                 }
@@ -211,7 +215,7 @@ impl Turn<'_> {
         let now = now_ms();
         let mut bound = NEVER;
         let mut collected = false;
-        for (position, word, deadline) in self.map.lapsing(self.map.homes(block, home)) {
+        for (position, word, deadline) in self.map.lapsing(block, home) {
             if deadline <= now && collected {
                 bound = UNKNOWN;
                 break;
