@@ -121,7 +121,7 @@ pub(crate) struct Stripe {
     /// This stripe's share of the map's tombstones; wraps below zero, the sum over stripes does not.
     pub tombstones: AtomicU64,
     pub expired: AtomicU64,
-    /// Grows when a buffer is given back, before and after: a search for a free one that saw it grow looks again.
+    /// Grows when a buffer is freed: a search for a free one that saw it grow looks again.
     pub freed: AtomicU64,
     /// Where the next search for a free buffer starts: a word of the owner table, in the line that is being closed.
     pub cursor: AtomicU64,

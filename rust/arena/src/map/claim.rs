@@ -18,7 +18,7 @@
 //! |---|---|---|---|
 //! | owner | `Map::change_owner` | `Map::owner`, `Map::change_owner` | that the buffer's old life is over |
 //! | freed | `Turn::free`, `Turn::reopen_line` | `Map::freed` | the free byte, its open line |
-//! | cursor | all stores to it | `Map::cursor` | that a line which it named before is settled: open, or counted in `freed` |
+//! | cursor | `Turn::move_cursor` | `Map::cursor` | that a line which it named before is settled: open, or counted in `freed` |
 
 use super::journal::Turn;
 use super::{Map, WORDS_A_LINE};

@@ -107,7 +107,8 @@ impl Map {
         }
     }
 
-    /// How many distances there are: enough to come to every group, or to groups everywhere.
+    /// How many distances there are: enough to come to every group or, in tables of more than 16,380 groups (82,000
+    /// slots), to as many that lie everywhere.
     pub(super) fn distances(&self) -> u64 {
         (self.layout.groups + NEAR).min(MAX_DISTANCE + 1)
     }
