@@ -226,6 +226,11 @@ PPCODE:
     ANSWER(rate_retry_after);
 
 void
+headers(...)
+PPCODE:
+    ANSWERS(rate_headers);
+
+void
 reset(...)
 PPCODE:
     ANSWER(rate_reset);

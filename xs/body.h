@@ -46,6 +46,7 @@ SV *THX_rate_retry_after(pTHX_ I32 ax, I32 items);
 SV *THX_rate_reset(pTHX_ I32 ax, I32 items);
 SV *THX_rate_forget(pTHX_ I32 ax, I32 items);
 SV *THX_rate_slots(pTHX_ I32 ax, I32 items);
+void THX_rate_headers(pTHX_ I32 ax, I32 items);
 void THX_rate_stats(pTHX_ I32 ax, I32 items);
 
 /* body_hooks.c: what the tests reach for; undocumented */

@@ -44,13 +44,11 @@ THX_rate_remaining(pTHX_ I32 ax, I32 items)
 {
     struct call call;
     struct bytes key;
-    NV cost, left;
+    NV cost;
 
     begin_keyed(&call, &remaining_method, ax, items, &key);
     cost = THX_cost(aTHX_ &call, 2);
-    left = sa_rate_remaining(call_native(&call, sa_rate), key.start, key.length);
-    /* Requests of that cost; of free ones there is no number to tell. */
-    return value_nv(cost > 0 ? left / cost : left);
+    return value_nv(sa_rate_remaining(call_native(&call, sa_rate), key.start, key.length, (double)cost));
 }
 
 static const struct method retry_after_method = {
@@ -67,6 +65,36 @@ THX_rate_retry_after(pTHX_ I32 ax, I32 items)
     begin_keyed(&call, &retry_after_method, ax, items, &key);
     cost = THX_cost(aTHX_ &call, 2);
     return value_nv(sa_rate_retry_after(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+}
+
+static const struct method headers_method = {
+    RATE, "headers", "$rate->headers($key[, $cost])", &rate_type, 2, 3
+};
+
+void
+THX_rate_headers(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes key;
+    sa_rate_outlook now;
+    NV cost;
+    bool is_refused;
+
+    begin_keyed(&call, &headers_method, ax, items, &key);
+    cost = THX_cost(aTHX_ &call, 2);
+    Zero(&now, 1, sa_rate_outlook);
+    sa_rate_look(call_native(&call, sa_rate), key.start, key.length, (double)cost, &now);
+    /* What is never allowed has no time to come back at. */
+    is_refused = now.retry_after != 0 && now.retry_after != SA_NEVER;
+    {
+        const struct figure figures[] = {
+            WHOLE_FIGURE("RateLimit-Limit", now.limit),
+            WHOLE_FIGURE("RateLimit-Remaining", now.remaining),
+            WHOLE_FIGURE("RateLimit-Reset", now.reset),
+            WHOLE_FIGURE("Retry-After", now.retry_after),
+        };
+        value_figures(&call, figures, (int)C_ARRAY_LENGTH(figures) - (is_refused ? 0 : 1));
+    }
 }
 
 static const struct method reset_method = { RATE, "reset", "$rate->reset($key)", &rate_type, 2, 2 };

@@ -83,6 +83,11 @@
 #define SA_TTL_NONE 0
 
 /*
+ A time that never comes.
+ */
+#define SA_NEVER UINT64_MAX
+
+/*
  What kind of value was fetched.
  */
 typedef enum sa_kind {
@@ -203,6 +208,28 @@ typedef struct sa_map_figures {
    */
   uint64_t expired;
 } sa_map_figures;
+
+/*
+ What an HTTP response tells a client about its bucket, in whole requests and seconds.
+ */
+typedef struct sa_rate_outlook {
+  /*
+   Requests a full bucket holds, rounded down.
+   */
+  uint64_t limit;
+  /*
+   Requests the bucket holds now, rounded down.
+   */
+  uint64_t remaining;
+  /*
+   Seconds until the bucket is full, rounded up.
+   */
+  uint64_t reset;
+  /*
+   Seconds until the cost can be paid, rounded up: 0 when it can be now, SA_NEVER when it never can.
+   */
+  uint64_t retry_after;
+} sa_rate_outlook;
 
 /*
  A limiter's policy and statistics, exact while no call is in flight.
@@ -664,12 +691,16 @@ void sa_rate_release(struct sa_rate *rate);
 bool sa_rate_allow(const struct sa_rate *rate, const uint8_t *key, size_t key_len, double cost);
 
 /*
- Requests the key could spend now. Spends and writes nothing.
+ How many requests of that cost the key could make now; infinitely many of cost 0. The whole part is exact, the rest
+ rounded down. Spends and writes nothing.
 
  # Safety
  As `sa_rate_allow`.
  */
-double sa_rate_remaining(const struct sa_rate *rate, const uint8_t *key, size_t key_len);
+double sa_rate_remaining(const struct sa_rate *rate,
+                         const uint8_t *key,
+                         size_t key_len,
+                         double cost);
 
 /*
  Seconds until that cost is allowed: 0 when it is now, infinite when it never will be. Writes nothing.
@@ -678,6 +709,19 @@ double sa_rate_remaining(const struct sa_rate *rate, const uint8_t *key, size_t 
  As `sa_rate_allow`.
  */
 double sa_rate_retry_after(const struct sa_rate *rate, const uint8_t *key, size_t key_len, double cost);
+
+/*
+ What a response should say of the key's bucket, all of one moment; `retry_after` is for that cost. Spends and writes
+ nothing.
+
+ # Safety
+ As `sa_rate_allow`; `out` is writable.
+ */
+void sa_rate_look(const struct sa_rate *rate,
+                  const uint8_t *key,
+                  size_t key_len,
+                  double cost,
+                  struct sa_rate_outlook *out);
 
 /*
  Fills the key's bucket; true when it had one.

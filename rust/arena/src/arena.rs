@@ -6,7 +6,8 @@ use crate::layout::{MAX_ARENA_SIZE, MAX_REGIONS};
 use crate::lock::{self, Court, Guard};
 use crate::mapping::named::{Made, NamedPath};
 use crate::mapping::{self, Mapping};
-use crate::sync::{AtomicU32, AtomicU64, Pair};
+use crate::process;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, Pair};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Arena {
     created: bool,
     /// Which life of this process (see `process.rs`) has been checked against the arena's pid namespace.
     checked_life: AtomicU64,
+    /// This process's line of statistics, and the life in which it was drawn; see [`Arena::line`].
+    drawn_line: AtomicU64,
 }
 
 impl Arena {
@@ -130,6 +133,7 @@ impl Arena {
             name: name.map(<[u8]>::to_vec),
             created,
             checked_life: AtomicU64::new(0),
+            drawn_line: AtomicU64::new(0),
         }))
     }
 
@@ -161,9 +165,23 @@ impl Arena {
         &self.mapping
     }
 
-    /// The counter from which processes draw their lines of statistics.
-    pub(crate) fn processes(&self) -> &AtomicU32 {
-        &self.mapping.header().processes
+    /// A number for this process in this arena, drawn from a shared counter once: its line of statistics.
+    #[inline]
+    pub(crate) fn line(&self) -> usize {
+        // Relaxed: a line only spreads the writes, any one serves.
+        let drawn = self.drawn_line.load(Ordering::Relaxed);
+        if drawn >> 32 == process::life() & 0xffff_ffff {
+            drawn as u32 as usize
+        } else {
+            self.draw_line()
+        }
+    }
+
+    #[cold]
+    fn draw_line(&self) -> usize {
+        let line = self.mapping.header().processes.fetch_add(1, Ordering::Relaxed);
+        self.drawn_line.store(process::life() << 32 | u64::from(line), Ordering::Relaxed);
+        line as usize
     }
 
     /// Takes one of the arena's locks.
@@ -191,7 +209,7 @@ impl Arena {
     /// How often a lock was broken because its word named nobody alive: only a scribble does that.
     #[must_use]
     pub fn broken_locks(&self) -> u64 {
-        self.mapping.header().broken_locks.load(crate::sync::Ordering::Relaxed)
+        self.mapping.header().broken_locks.load(Ordering::Relaxed)
     }
 }
 

@@ -9,7 +9,7 @@ use core::mem::size_of;
 /// The first bytes of every arena.
 pub const MAGIC: [u8; 8] = *b"ShArena\n";
 /// Raised with every change to the shared bytes.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 /// Written as a native integer, so that a machine of the other byte order reads something else.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
@@ -190,14 +190,25 @@ pub(crate) struct Tally {
     pub denied: AtomicU64,
     pub evicted: AtomicU64,
     pub contended: AtomicU64,
-    pub reserved: [AtomicU64; 4],
+    /// Claims of slots, which take their numbers from here.
+    pub claims: AtomicU64,
+    pub reserved: [AtomicU64; 3],
 }
 
 /// Statistics lines of a limiter; processes spread over them.
 pub(crate) const TALLIES: u64 = 64;
 
-/// Fewest slots of a limiter.
-pub(crate) const MIN_LIMITER_SLOTS: u64 = 64;
+/// Slots of a group: a key lies in one of them.
+pub(crate) const GROUP_BUCKETS: usize = 64;
+
+/// A limiter's slots that some keys share.
+#[repr(C, align(64))]
+pub(crate) struct BucketGroup {
+    pub slots: [Pair; GROUP_BUCKETS],
+}
+
+/// Fewest slots of a limiter: a group.
+pub(crate) const MIN_LIMITER_SLOTS: u64 = GROUP_BUCKETS as u64;
 
 /// What may be looked at in shared memory through a reference.
 ///
@@ -219,6 +230,8 @@ unsafe impl Shared for Group {}
 unsafe impl Shared for LimiterHeader {}
 // SAFETY: as above.
 unsafe impl Shared for Tally {}
+// SAFETY: as above.
+unsafe impl Shared for BucketGroup {}
 // SAFETY: two atomic words.
 unsafe impl Shared for Pair {}
 // SAFETY: an atomic word.
@@ -248,6 +261,7 @@ const _: () = {
     assert!(size_of::<BufferHeader>() == BUFFER_HEADER as usize && offset_of!(BufferHeader, shape) == 24);
     assert!(size_of::<LimiterHeader>() == 128);
     assert!(size_of::<Tally>() == 64);
+    assert!(size_of::<BucketGroup>() == GROUP_BUCKETS * 16);
     assert!(size_of::<Pair>() == 16);
 };
 

@@ -3,7 +3,7 @@
 //! The kernel wipes one page in every forked child (`MADV_WIPEONFORK`), however the fork was made; a thread that
 //! finds it wiped asks for its ids anew. Nothing is ever guessed from a remembered process id.
 
-use crate::sync::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -40,8 +40,6 @@ impl Thread {
 struct Wiped {
     /// Which life of the process this is; 0 until somebody asks.
     life: AtomicU64,
-    /// The process's line of statistics + 1; 0 until somebody asks.
-    line: AtomicU32,
 }
 
 fn wiped() -> &'static Wiped {
@@ -63,9 +61,7 @@ fn map_wiped() -> &'static Wiped {
     if !wipes {
         // Kernels before 4.14: a fork that goes through libc runs this in the child.
         extern "C" fn wipe() {
-            let page = wiped();
-            page.life.store(0, Ordering::Relaxed);
-            page.line.store(0, Ordering::Relaxed);
+            wiped().life.store(0, Ordering::Relaxed);
         }
         // SAFETY: the handler is a plain function that only stores two integers.
         unsafe { libc::pthread_atfork(None, None, Some(wipe)) };
@@ -76,7 +72,7 @@ fn map_wiped() -> &'static Wiped {
 
 #[cfg(miri)]
 fn map_wiped() -> &'static Wiped {
-    Box::leak(Box::new(Wiped { life: AtomicU64::new(0), line: AtomicU32::new(0) }))
+    Box::leak(Box::new(Wiped { life: AtomicU64::new(0) }))
 }
 
 thread_local! {
@@ -97,19 +93,29 @@ pub(crate) fn thread() -> Thread {
 
 #[cold]
 fn ask(life: u64) -> Thread {
-    static LIVES: AtomicU64 = AtomicU64::new(0);
-    let life = if life == 0 {
-        let fresh = LIVES.fetch_add(1, Ordering::Relaxed) + 1;
-        match wiped().life.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => fresh,
-            Err(other) => other,
-        }
-    } else {
-        life
-    };
+    let life = if life == 0 { begin_life() } else { life };
     let (id, head) = ask_kernel();
     KNOWN.set((life, id, head as usize));
     Thread { id, life, head }
+}
+
+/// Which life of the process this is: never 0, and another one in a forked child than in its parent.
+#[inline]
+pub(crate) fn life() -> u64 {
+    match wiped().life.load(Ordering::Relaxed) {
+        0 => begin_life(),
+        life => life,
+    }
+}
+
+#[cold]
+fn begin_life() -> u64 {
+    static LIVES: AtomicU64 = AtomicU64::new(0);
+    let fresh = LIVES.fetch_add(1, Ordering::Relaxed) + 1;
+    match wiped().life.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => fresh,
+        Err(other) => other,
+    }
 }
 
 #[cfg(not(miri))]
@@ -154,23 +160,6 @@ fn register_own() -> *const RobustListHead {
 #[cfg(miri)]
 fn ask_kernel() -> (u32, *const RobustListHead) {
     (std::process::id(), std::ptr::null())
-}
-
-/// A number for this process, drawn from a shared counter once in its life: its line of statistics.
-#[inline]
-pub(crate) fn line(counter: &AtomicU32) -> usize {
-    // Relaxed: any line serves, it only spreads the writes.
-    match wiped().line.load(Ordering::Relaxed) {
-        0 => draw_line(counter),
-        line => line as usize - 1,
-    }
-}
-
-#[cold]
-fn draw_line(counter: &AtomicU32) -> usize {
-    let line = counter.fetch_add(1, Ordering::Relaxed) & 0x7fff_ffff;
-    wiped().line.store(line + 1, Ordering::Relaxed);
-    line as usize
 }
 
 /// Whether a thread id of this pid namespace names nobody.

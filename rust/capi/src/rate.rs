@@ -30,6 +30,22 @@ pub struct sa_rate_figures {
     pub contended: u64,
 }
 
+/// A time that never comes.
+pub const SA_NEVER: u64 = u64::MAX;
+
+/// What an HTTP response tells a client about its bucket, in whole requests and seconds.
+#[repr(C)]
+pub struct sa_rate_outlook {
+    /// Requests a full bucket holds, rounded down.
+    pub limit: u64,
+    /// Requests the bucket holds now, rounded down.
+    pub remaining: u64,
+    /// Seconds until the bucket is full, rounded up.
+    pub reset: u64,
+    /// Seconds until the cost can be paid, rounded up: 0 when it can be now, SA_NEVER when it never can.
+    pub retry_after: u64,
+}
+
 /// The limiter of that name, carved now if nobody has. `slots` are rounded up to a power of two, at least 64.
 /// SA_INVALID, SA_FULL, SA_SHAPE, SA_CORRUPT.
 ///
@@ -77,14 +93,15 @@ pub unsafe extern "C" fn sa_rate_allow(rate: *const sa_rate, key: *const u8, key
     quietly(true, || unsafe { (*rate).0.allow(bytes(key, key_len), cost) })
 }
 
-/// Requests the key could spend now. Spends and writes nothing.
+/// How many requests of that cost the key could make now; infinitely many of cost 0. The whole part is exact, the rest
+/// rounded down. Spends and writes nothing.
 ///
 /// # Safety
 /// As `sa_rate_allow`.
 #[no_mangle]
-pub unsafe extern "C" fn sa_rate_remaining(rate: *const sa_rate, key: *const u8, key_len: usize) -> f64 {
+pub unsafe extern "C" fn sa_rate_remaining(rate: *const sa_rate, key: *const u8, key_len: usize, cost: f64) -> f64 {
     // SAFETY: the caller's promises.
-    quietly(0.0, || unsafe { (*rate).0.remaining(bytes(key, key_len)) })
+    quietly(0.0, || unsafe { (*rate).0.remaining(bytes(key, key_len), cost) })
 }
 
 /// Seconds until that cost is allowed: 0 when it is now, infinite when it never will be. Writes nothing.
@@ -95,6 +112,31 @@ pub unsafe extern "C" fn sa_rate_remaining(rate: *const sa_rate, key: *const u8,
 pub unsafe extern "C" fn sa_rate_retry_after(rate: *const sa_rate, key: *const u8, key_len: usize, cost: f64) -> f64 {
     // SAFETY: the caller's promises.
     quietly(0.0, || unsafe { (*rate).0.retry_after(bytes(key, key_len), cost) })
+}
+
+/// What a response should say of the key's bucket, all of one moment; `retry_after` is for that cost. Spends and writes
+/// nothing.
+///
+/// # Safety
+/// As `sa_rate_allow`; `out` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn sa_rate_look(
+    rate: *const sa_rate,
+    key: *const u8,
+    key_len: usize,
+    cost: f64,
+    out: *mut sa_rate_outlook,
+) {
+    // SAFETY: the caller's promises.
+    quietly((), || unsafe {
+        let outlook = (*rate).0.outlook(bytes(key, key_len), cost);
+        out.write(sa_rate_outlook {
+            limit: outlook.limit,
+            remaining: outlook.remaining,
+            reset: outlook.reset,
+            retry_after: outlook.retry_after.unwrap_or(SA_NEVER),
+        });
+    });
 }
 
 /// Fills the key's bucket; true when it had one.

@@ -1,96 +1,115 @@
 //! The decision: a generic cell rate algorithm (ITU-T I.371, "virtual scheduling"), pure and in whole numbers.
 //!
-//! A bucket is one number, its *arrival*: the virtual time at which it will be full again. Virtual time runs with
-//! the clock, at `numerator / denominator` units a nanosecond, so that a request costs a fixed number of units and
-//! the bucket holds `capacity` of them. Nothing is ever added up from elapsed times, so nothing drifts, and a
-//! refusal changes nothing, so being refused delays nothing.
+//! A bucket is one number, its *arrival*: the virtual time at which it will be full again. Virtual time is the clock,
+//! counted in units of which a request costs a fixed number and a full bucket holds `capacity`. Nothing is ever added
+//! up from elapsed times, so nothing drifts, and a refusal changes nothing, so being refused delays nothing.
 //!
-//! Where the rate is "nice" (at most 3 units a nanosecond when a unit is the nanoseconds of a request divided down
-//! to whole numbers: 100 a minute, 10 a second, 3 a second, 1 an hour) the conversion is exact. Elsewhere units
-//! are a power of two of a request, still finer than a nanosecond, and rounded so that nothing is allowed early.
+//! The finer the units, the more rates come out in whole numbers of units, both a nanosecond and a request, and then
+//! every figure is exact: 100 or 7 a minute, 3 a second, 1 an hour. How fine they can be depends on the bits that a
+//! table has for an arrival. Where they do not suffice (a limit of 999,983 a minute), units are a power of two of a
+//! request, still finer than a nanosecond, and whatever has to be rounded is rounded so that nothing comes early.
 
-/// Longest uptime that is told apart: about 73 years. Later, time stands still.
-const HORIZON_NS: u64 = 1 << 61;
-/// Units a nanosecond, at most: with it, any virtual time and capacity stay below bit 63.
-const FASTEST: u64 = 3;
+/// Longest uptime that is told apart: nearly 54 years. Later, time stands still.
+const HORIZON_NS: u64 = 1_700_000_000_000_000_000;
+/// Units a nanosecond, at most, in a table that has just a word for an arrival: with it, the latest arrival there can
+/// be, [`HORIZON_NS`] and the longest window away, is below 255 / 256 of what a word holds.
+const FASTEST: u64 = 9;
 
 /// How a policy counts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gcra {
     limit: f64,
     /// Units of a full bucket.
-    capacity: u64,
+    capacity: u128,
     /// Units of one request, and the same as a whole number, or 0 where a unit is more than a request.
     units: f64,
-    whole_units: u64,
+    whole_units: u128,
     /// Virtual time is `clock * numerator / denominator`.
     numerator: u64,
     denominator: u64,
-    /// `numerator / denominator` in units of 2**-64.
+    /// `numerator / denominator` in units of 2**-64. Not used where the denominator is 1.
     reciprocal: u128,
 }
 
 /// A moment of virtual time, rounded both ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
-    pub floor: u64,
-    pub ceiling: u64,
+    pub floor: u128,
+    pub ceiling: u128,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The bucket's arrival from now on.
-    Allow(u64),
+    Allow(u128),
     Deny,
 }
 
-/// A window in nanoseconds as the fraction `count / 2**shift`: whole where it is whole, else to 60 bits.
+/// A positive number as a fraction.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct Fraction {
     count: u64,
-    shift: u32,
+    of: u64,
 }
 
-impl Window {
-    fn of_seconds(seconds: f64) -> Window {
-        const BITS: i32 = 60;
-        let exact = seconds * 1e9;
-        let whole = exact.round();
-        // What decimal seconds lose in binary is not meant as a fraction of a nanosecond.
-        if whole >= 1.0 && (exact - whole).abs() <= exact * 4.0 * f64::EPSILON {
-            return Window { count: whole as u64, shift: 0 };
-        }
-        let shift = (BITS - 1 - exact.log2().floor() as i32).clamp(0, BITS) as u32;
-        Window { count: (exact * 2f64.powi(shift as i32)).round() as u64, shift }
+impl Fraction {
+    /// The fraction that was meant: with a denominator up to 1,000 where one is as near as a double can be, since what
+    /// thirds or decimals lose in binary is not meant. None when there is none.
+    fn meant_by(value: f64) -> Option<Fraction> {
+        (1..=1000u64).find_map(|of| {
+            let count = nearly_whole(value * of as f64)?;
+            (1.0..1e18).contains(&count).then_some(Fraction { count: count as u64, of })
+        })
     }
 
-    fn nanoseconds(self) -> f64 {
-        self.count as f64 / 2f64.powi(self.shift as i32)
+    /// The nanoseconds of so many seconds, or what is near them to 60 bits.
+    fn nanoseconds_of(seconds: f64) -> Fraction {
+        const SECOND: f64 = 1e9;
+        const BITS: i32 = 60;
+        if let Some(Fraction { count, of }) = Fraction::meant_by(seconds) {
+            let common = gcd(SECOND as u128, u128::from(of)) as u64;
+            let (each, of) = (SECOND as u64 / common, of / common);
+            if let Some(count) = count.checked_mul(each).filter(|count| count >> BITS == 0) {
+                return Fraction { count, of };
+            }
+        }
+        let value = seconds * SECOND;
+        Fraction::meant_by(value).filter(|meant| meant.count >> BITS == 0).unwrap_or_else(|| {
+            let shift = (BITS - 1 - value.log2().floor() as i32).clamp(0, BITS);
+            Fraction { count: (value * 2f64.powi(shift)).round() as u64, of: 1 << shift }
+        })
     }
+}
+
+/// The whole number that a double is, but for what a few operations on doubles lose.
+fn nearly_whole(value: f64) -> Option<f64> {
+    let whole = value.round();
+    ((value - whole).abs() <= value * 4.0 * f64::EPSILON).then_some(whole)
 }
 
 impl Gcra {
-    /// For `limit` requests in `window` seconds, both positive and within their documented ranges.
-    pub(super) fn new(limit: f64, window: f64) -> Gcra {
-        Gcra::for_window(limit, Window::of_seconds(window))
+    /// For `limit` requests in `window` seconds, both positive and within their documented ranges. An arrival may take
+    /// `extra_bits` more than a word.
+    pub(super) fn new(limit: f64, window: f64, extra_bits: u32) -> Gcra {
+        let window = Fraction::nanoseconds_of(window);
+        exact(limit, window, FASTEST << extra_bits).unwrap_or_else(|| Gcra::rounded(limit, window))
     }
 
-    fn for_window(limit: f64, window: Window) -> Gcra {
-        if let Some((numerator, units)) = nice_rate(limit, window) {
-            let capacity = limit as u64 * units + (limit.fract() * units as f64) as u64;
-            return Gcra::scaled(limit, capacity, units as f64, units, numerator, 1);
-        }
-        // The finest power of two that stays within FASTEST: more than FASTEST / 2 units a nanosecond.
-        let finest = FASTEST as f64 * window.nanoseconds() / limit;
+    /// The finest power of two units a request that stays within FASTEST: more than FASTEST / 2 units a nanosecond.
+    fn rounded(limit: f64, window: Fraction) -> Gcra {
+        let finest = FASTEST as f64 * (window.count as f64 / window.of as f64) / limit;
         let units = 2f64.powi(finest.log2().floor() as i32);
         let capacity = ((limit * units) as u64).max(1);
-        let whole_units = if units >= 1.0 { units as u64 } else { 0 };
-        Gcra::scaled(limit, capacity, units, whole_units, capacity << window.shift, window.count)
-    }
-
-    fn scaled(limit: f64, capacity: u64, units: f64, whole_units: u64, numerator: u64, denominator: u64) -> Gcra {
-        let reciprocal = (u128::from(numerator) << 64) / u128::from(denominator);
-        Gcra { limit, capacity, units, whole_units, numerator, denominator, reciprocal }
+        let (numerator, denominator) = (capacity * window.of, window.count);
+        Gcra {
+            limit,
+            capacity: u128::from(capacity),
+            units,
+            whole_units: if units >= 1.0 { units as u128 } else { 0 },
+            numerator,
+            denominator,
+            reciprocal: (u128::from(numerator) << 64) / u128::from(denominator),
+        }
     }
 
     /// The virtual time of a clock reading.
@@ -98,7 +117,7 @@ impl Gcra {
     pub(super) fn moment(&self, clock_ns: u64) -> Moment {
         let clock = clock_ns.min(HORIZON_NS);
         if self.denominator == 1 {
-            let exact = clock * self.numerator;
+            let exact = u128::from(clock) * u128::from(self.numerator);
             return Moment { floor: exact, ceiling: exact };
         }
         // Division by a constant: the reciprocal is less than one short, the clock below 2**61, so the estimate is
@@ -109,27 +128,28 @@ impl Gcra {
             floor += 1;
             rest -= self.denominator;
         }
-        Moment { floor, ceiling: floor + u64::from(rest != 0) }
+        Moment { floor: u128::from(floor), ceiling: u128::from(floor) + u128::from(rest != 0) }
     }
 
     /// The first clock reading whose virtual time is at least `virtual_time`.
-    fn clock_at(&self, virtual_time: u64) -> u64 {
-        let exact = u128::from(virtual_time) * u128::from(self.denominator);
+    fn clock_at(&self, virtual_time: u128) -> u64 {
+        // Where the denominator is not 1, virtual times fit a word.
+        let exact = virtual_time.saturating_mul(u128::from(self.denominator));
         exact.div_ceil(u128::from(self.numerator)).min(u128::from(u64::MAX)) as u64
     }
 
     /// What a cost takes from the bucket; None when no bucket ever holds so much.
     #[inline]
-    pub(super) fn cost(&self, requests: f64) -> Option<u64> {
+    pub(super) fn cost(&self, requests: f64) -> Option<u128> {
         if requests > self.limit {
             return None;
         }
         let units = if self.whole_units == 0 {
-            (requests * self.units).ceil() as u64
+            up(requests * self.units)
         } else {
             let part = requests.fract();
-            let rest = if part == 0.0 { 0 } else { (part * self.units).ceil() as u64 };
-            requests as u64 * self.whole_units + rest
+            let rest = if part == 0.0 { 0 } else { up(part * self.units) };
+            u128::from(requests as u64) * self.whole_units + rest
         };
         // Rounding up must not push a cost of just the limit over it.
         Some(units.min(self.capacity))
@@ -137,54 +157,92 @@ impl Gcra {
 
     /// Whether a bucket can pay, and what becomes of it. `cost` comes from [`Gcra::cost`].
     #[inline]
-    pub(super) fn decide(&self, arrival: u64, now: Moment, cost: u64) -> Decision {
+    pub(super) fn decide(&self, arrival: u128, now: Moment, cost: u128) -> Decision {
         if arrival <= now.floor {
             // Full. It starts to refill from now, rounded so that no part of a unit comes early.
             return Decision::Allow(now.ceiling + cost);
         }
-        match arrival.checked_add(cost) {
-            Some(later) if later <= now.floor + self.capacity => Decision::Allow(later),
-            _ => Decision::Deny,
+        let later = arrival + cost;
+        if later <= now.floor + self.capacity {
+            Decision::Allow(later)
+        } else {
+            Decision::Deny
         }
     }
 
-    /// Requests the bucket could pay for now.
-    pub(super) fn remaining(&self, arrival: u64, now: Moment) -> f64 {
-        if arrival <= now.floor {
+    /// How many times the bucket could pay so many requests now. The whole part is exact, the rest rounded down.
+    pub(super) fn remaining(&self, arrival: u128, now: Moment, requests: f64) -> f64 {
+        let held = (now.floor + self.capacity).saturating_sub(arrival.max(now.floor));
+        if held == self.capacity && requests == 1.0 {
             return self.limit;
         }
-        (now.floor + self.capacity).saturating_sub(arrival) as f64 / self.units
+        match self.cost(requests) {
+            Some(cost) if cost > 0 && self.whole_units > 0 => {
+                let whole = (held / cost) as f64;
+                let sum = whole + (held % cost) as f64 / cost as f64;
+                sum.min(below(whole + 1.0))
+            }
+            _ => held as f64 / self.units / requests,
+        }
     }
 
     /// Nanoseconds from a clock reading until `cost` can be paid.
-    pub(super) fn wait_ns(&self, arrival: u64, clock_ns: u64, cost: u64) -> u64 {
+    pub(super) fn wait_ns(&self, arrival: u128, clock_ns: u64, cost: u128) -> u64 {
         match self.decide(arrival, self.moment(clock_ns), cost) {
+            _ if cost == 0 => 0,
             Decision::Allow(_) => 0,
-            Decision::Deny => {
-                let due = arrival.saturating_add(cost).saturating_sub(self.capacity);
-                self.clock_at(due).saturating_sub(clock_ns).max(1)
-            }
+            Decision::Deny => self.clock_at(arrival + cost - self.capacity).saturating_sub(clock_ns).max(1),
         }
+    }
+
+    /// Nanoseconds from a clock reading until the bucket is full.
+    pub(super) fn refill_ns(&self, arrival: u128, clock_ns: u64) -> u64 {
+        self.clock_at(arrival).saturating_sub(clock_ns)
     }
 }
 
-/// Whole units a nanosecond and whole units a request that give the rate, if there are such within FASTEST.
-fn nice_rate(limit: f64, window: Window) -> Option<(u64, u64)> {
-    if limit.fract() == 0.0 && window.shift == 0 {
-        let common = gcd(limit as u64, window.count);
-        let numerator = limit as u64 / common;
-        return (numerator <= FASTEST).then_some((numerator, window.count / common));
+/// Units rounded up, but for what doubles lose: ten times 0.7 is 7.
+fn up(units: f64) -> u128 {
+    nearly_whole(units).unwrap_or_else(|| units.ceil()) as u128
+}
+
+/// The next double towards 0 from a positive one.
+fn below(value: f64) -> f64 {
+    f64::from_bits(value.to_bits() - 1)
+}
+
+/// How to count so that everything is whole, if `finest` units a nanosecond allow it.
+fn exact(limit: f64, window: Fraction, finest: u64) -> Option<Gcra> {
+    let requests = Fraction::meant_by(limit)?;
+    // A request takes `period / divisor` nanoseconds.
+    let period = u128::from(window.count) * u128::from(requests.of);
+    let divisor = u128::from(requests.count) * u128::from(window.of);
+    let common = gcd(period, divisor);
+    let (mut units, mut numerator) = (period / common, divisor / common);
+    if numerator > u128::from(finest) {
+        return None;
     }
-    // A third of a second is no binary fraction: near enough to whole is whole.
-    (1..=FASTEST).find_map(|numerator| {
-        let exact = numerator as f64 * window.nanoseconds() / limit;
-        let whole = exact.round();
-        let near = (exact - whole).abs() <= exact * 4.0 * f64::EPSILON;
-        (near && (1.0..1e12).contains(&whole)).then_some((numerator, whole as u64))
+    // Finer still, so that costs of halves, thirds and tenths come out whole too.
+    for factor in [2, 5, 3, 2, 2, 5, 3, 7] {
+        if numerator * factor <= u128::from(finest) {
+            units *= factor;
+            numerator *= factor;
+        }
+    }
+    let capacity = units * u128::from(requests.count) / u128::from(requests.of);
+    // A bucket of less than a unit holds nothing that could be told from nothing.
+    (capacity > 0).then_some(Gcra {
+        limit,
+        capacity,
+        units: units as f64,
+        whole_units: units,
+        numerator: numerator as u64,
+        denominator: 1,
+        reciprocal: 0,
     })
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+fn gcd(a: u128, b: u128) -> u128 {
     if b == 0 {
         a
     } else {
@@ -193,116 +251,4 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    fn per_nanoseconds(limit: f64, count: u64) -> Gcra {
-        Gcra::for_window(limit, Window { count, shift: 0 })
-    }
-
-    /// What a client gets that asks for one request, until refused, at every step.
-    fn poll(limit: f64, window: f64, start: u64, step: u64, until: u64) -> u64 {
-        let gcra = Gcra::new(limit, window);
-        let one = gcra.cost(1.0).unwrap();
-        let (mut arrival, mut allowed) = (0, 0);
-        let mut clock = start;
-        while clock <= start + until {
-            while let Decision::Allow(later) = gcra.decide(arrival, gcra.moment(clock), one) {
-                arrival = later;
-                allowed += 1;
-            }
-            clock += step;
-        }
-        allowed
-    }
-
-    #[test]
-    fn a_polling_client_gets_exactly_what_is_due() {
-        for start in [0, 1, 123_456_789_123_457] {
-            assert_eq!(poll(5.0, 300.0, start, SECOND / 100, 75 * SECOND), 5 + 1, "1.25 due in 75 s");
-            assert_eq!(poll(100.0, 60.0, start, SECOND / 1000, 75 * SECOND), 100 + 125);
-            assert_eq!(poll(1.0, 1000.0, start, SECOND, 10_000 * SECOND), 1 + 10);
-            assert_eq!(poll(4.0, 0.4, start, SECOND / 20, 10 * SECOND), 4 + 100);
-            let thirds = poll(2.0, 2.0 / 3.0, start, SECOND / 1000, 1000 * SECOND);
-            assert_eq!(thirds, 3002);
-            let fast = poll(2.0, 2.0 / 1.5e6, start, 1000, SECOND);
-            assert_eq!(fast, 1_500_002);
-        }
-    }
-
-    #[test]
-    fn every_scale_is_finer_than_a_nanosecond_and_never_overflows() {
-        for limit in [1e-9, 0.3, 1.0, 2.0, 3.0, 7.0, 100.0, 99_999.0, 1e6, 1e9] {
-            for window in [1e-9, 1.7e-9, 1.3e-6, 1e-3, 1.0, 7.000_000_001, 3600.0, 315_576_000.0] {
-                let gcra = Gcra::new(limit, window);
-                let late = gcra.moment(u64::MAX);
-                assert!(late.ceiling + gcra.capacity < 1 << 63, "{gcra:?}");
-                // Unless the bucket is so small that a unit is all it holds.
-                assert!(gcra.numerator >= gcra.denominator || gcra.capacity < 1 << 20, "{gcra:?}");
-                assert!(gcra.denominator < 1 << 62 && gcra.numerator < 1 << 63, "{gcra:?}");
-                assert!(gcra.cost(limit).unwrap() <= gcra.capacity);
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
-
-        /// Over every prefix of a busy history no more is allowed than the promise says, in exact fractions.
-        #[test]
-        fn never_more_than_promised(
-            limit in prop_oneof![1u64..20, 1u64..1_000_000_000],
-            window in prop_oneof![1_000_000u64..2_000_000_000, 1u64 << 30..1 << 58],
-            start in 0u64..1 << 60,
-            steps in prop::collection::vec((0u64..1 << 20, 0u32..40, 1u64..5), 1..60),
-        ) {
-            let gcra = per_nanoseconds(limit as f64, window);
-            let (mut arrival, mut clock, mut spent) = (0, start, 0u128);
-            let mut first = None;
-            for (gap, shift, cost) in steps {
-                clock = (clock + (gap << shift >> 10)).min(1 << 60);
-                let Some(units) = gcra.cost(cost as f64) else { continue };
-                if let Decision::Allow(later) = gcra.decide(arrival, gcra.moment(clock), units) {
-                    arrival = later;
-                    spent += u128::from(cost);
-                    let first = *first.get_or_insert(clock);
-                    // spent <= limit + elapsed * limit / window
-                    let promised = u128::from(limit) * u128::from(window) + u128::from(clock - first) * u128::from(limit);
-                    prop_assert!(spent * u128::from(window) <= promised);
-                }
-            }
-        }
-
-        /// The wait is tight: then it is allowed, a nanosecond earlier it is not.
-        #[test]
-        fn the_wait_is_tight_from_both_sides(
-            limit in 1u64..1_000_000,
-            window in 1_000_000u64..1 << 50,
-            clock in 0u64..1 << 58,
-            spent in 0.0f64..1.0,
-            cost in 0.0f64..1.0,
-        ) {
-            let gcra = per_nanoseconds(limit as f64, window);
-            let now = gcra.moment(clock);
-            let arrival = now.ceiling + (gcra.capacity as f64 * spent) as u64;
-            let units = gcra.cost(cost * limit as f64).unwrap();
-            let wait = gcra.wait_ns(arrival, clock, units);
-            let allowed = |at| matches!(gcra.decide(arrival, gcra.moment(at), units), Decision::Allow(_));
-            prop_assert!(allowed(clock + wait));
-            prop_assert!(wait == 0 || !allowed(clock + wait - 1));
-        }
-
-        /// The estimate by the reciprocal is the exact quotient.
-        #[test]
-        fn moments_are_exact(limit in 1u64..1_000_000_000, window in 1_000_000u64..1 << 58, clock in 0u64..1 << 61) {
-            let gcra = per_nanoseconds(limit as f64, window);
-            let exact = u128::from(clock) * u128::from(gcra.numerator);
-            let moment = gcra.moment(clock);
-            prop_assert_eq!(u128::from(moment.floor), exact / u128::from(gcra.denominator));
-            prop_assert_eq!(u128::from(moment.ceiling), exact.div_ceil(u128::from(gcra.denominator)));
-        }
-    }
-}
+mod tests;

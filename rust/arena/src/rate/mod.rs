@@ -1,22 +1,23 @@
 //! A rate limiter: one bucket per key, shared by every process.
 //!
-//! `gcra` decides, `table` keeps the buckets. A check is one compare-and-swap; a refusal writes nothing but
+//! `gcra` decides, `table` keeps the buckets, `slot` says how they are written down. A check is one compare-and-swap; a refusal writes nothing but
 //! statistics; asking what remains writes nothing at all. A process that dies has spent or has not.
 
 mod gcra;
+mod slot;
 mod table;
 
 use crate::arena::Arena;
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::layout::{self, kind, LimiterHeader, Tally, MAX_SLOTS, MIN_LIMITER_SLOTS, TALLIES};
+use crate::layout::{self, kind, BucketGroup, LimiterHeader, Tally, MAX_SLOTS, MIN_LIMITER_SLOTS, TALLIES};
 use crate::mapping::View;
-use crate::process;
 use crate::registry::{Plan, Region};
-use crate::sync::{Ordering, Pair};
+use crate::sync::Ordering;
 use gcra::Gcra;
+use slot::Format;
 use std::sync::Arc;
-use table::{Home, Outcome};
+use table::{Home, Line, Outcome};
 
 /// Most requests a limit may have.
 pub const MAX_LIMIT: f64 = 1e9;
@@ -78,8 +79,22 @@ pub struct Limiter {
     arena: Arc<Arena>,
     policy: Policy,
     gcra: Gcra,
+    format: Format,
     tallies: View<Tally>,
-    slots: View<Pair>,
+    table: View<BucketGroup>,
+}
+
+/// What an HTTP response tells a client about its bucket, in whole requests and seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Requests a full bucket holds, rounded down.
+    pub limit: u64,
+    /// Requests the bucket holds now, rounded down.
+    pub remaining: u64,
+    /// Seconds until the bucket is full, rounded up.
+    pub reset: u64,
+    /// Seconds until the cost that was asked for can be paid, rounded up: 0 when it can be now, None when it never can.
+    pub retry_after: Option<u64>,
 }
 
 impl Limiter {
@@ -110,14 +125,17 @@ impl Limiter {
         let tallies_at = region.offset + std::mem::size_of::<LimiterHeader>() as u64;
         let slots_at = tallies_at + TALLIES * std::mem::size_of::<Tally>() as u64;
         let mapping = arena.mapping();
+        let groups = policy.slots / layout::GROUP_BUCKETS as u64;
+        let format = Format::of_table(policy.slots);
         // SAFETY: both live in the Limiter beside the arena, which keeps the mapping.
         unsafe {
             Ok(Limiter {
                 arena: Arc::clone(arena),
                 policy,
-                gcra: Gcra::new(policy.limit, policy.window),
+                gcra: Gcra::new(policy.limit, policy.window, format.extra_bits()),
+                format,
                 tallies: View::new(mapping.view(tallies_at, TALLIES).ok_or_else(damaged)?),
-                slots: View::new(mapping.view(slots_at, policy.slots).ok_or_else(damaged)?),
+                table: View::new(mapping.view(slots_at, groups).ok_or_else(damaged)?),
             })
         }
     }
@@ -134,13 +152,15 @@ impl Limiter {
         }
     }
 
+    #[inline]
     fn home(&self, key: &[u8]) -> Home<'_> {
-        Home::new(&self.slots, self.arena.header.hash.of(key))
+        Home::new(&self.table, self.format, self.arena.header.hash.of(key))
     }
 
     #[inline]
-    fn tally(&self) -> &Tally {
-        &self.tallies[process::line(self.arena.processes()) % TALLIES as usize]
+    fn line(&self) -> Line<'_> {
+        let number = self.arena.line() % TALLIES as usize;
+        Line { number: number as u64, tally: &self.tallies[number] }
     }
 
     /// Spends `cost` requests of the key's bucket if it holds them; true when it did. `cost` is finite and not
@@ -148,28 +168,20 @@ impl Limiter {
     /// without a lock. Fails open: see `contended`.
     #[inline]
     pub fn allow(&self, key: &[u8], cost: f64) -> bool {
-        let tally = self.tally();
+        let line = self.line();
         let outcome = match self.gcra.cost(cost) {
             None => Outcome::Denied,
             Some(0) => Outcome::Allowed,
-            Some(units) => self.home(key).spend(&self.gcra, clock::monotonic_ns, units, tally),
+            Some(units) => self.home(key).spend(&self.gcra, clock::monotonic_ns, units, line),
         };
-        // Relaxed: statistics.
-        match outcome {
-            Outcome::Allowed => tally.allowed.fetch_add(1, Ordering::Relaxed),
-            Outcome::Denied => tally.denied.fetch_add(1, Ordering::Relaxed),
-            Outcome::Contended => {
-                tally.contended.fetch_add(1, Ordering::Relaxed);
-                tally.allowed.fetch_add(1, Ordering::Relaxed)
-            }
-        };
-        outcome != Outcome::Denied
+        line.count(outcome)
     }
 
-    /// Requests the key could spend now. Writes nothing.
+    /// How many requests of that cost the key could make now; infinitely many that cost nothing. Writes nothing.
     #[must_use]
-    pub fn remaining(&self, key: &[u8]) -> f64 {
-        self.gcra.remaining(self.home(key).arrival(), self.gcra.moment(clock::monotonic_ns()))
+    pub fn remaining(&self, key: &[u8], cost: f64) -> f64 {
+        let arrival = self.home(key).arrival();
+        self.gcra.remaining(arrival, self.gcra.moment(clock::monotonic_ns()), cost)
     }
 
     /// Seconds until `allow` with that cost says yes: 0 when it would now, infinite when it never will. Writes
@@ -178,11 +190,20 @@ impl Limiter {
     pub fn retry_after(&self, key: &[u8], cost: f64) -> f64 {
         match self.gcra.cost(cost) {
             None => f64::INFINITY,
-            Some(0) => 0.0,
-            Some(units) => {
-                let arrival = self.home(key).arrival();
-                self.gcra.wait_ns(arrival, clock::monotonic_ns(), units) as f64 / 1e9
-            }
+            Some(units) => seconds(self.gcra.wait_ns(self.home(key).arrival(), clock::monotonic_ns(), units)),
+        }
+    }
+
+    /// What a response should say: all of one moment. Writes nothing.
+    #[must_use]
+    pub fn outlook(&self, key: &[u8], cost: f64) -> Outlook {
+        let (arrival, clock) = (self.home(key).arrival(), clock::monotonic_ns());
+        let whole_seconds = |nanoseconds: u64| nanoseconds.div_ceil(1_000_000_000);
+        Outlook {
+            limit: self.policy.limit as u64,
+            remaining: self.gcra.remaining(arrival, self.gcra.moment(clock), 1.0) as u64,
+            reset: whole_seconds(self.gcra.refill_ns(arrival, clock)),
+            retry_after: self.gcra.cost(cost).map(|units| whole_seconds(self.gcra.wait_ns(arrival, clock, units))),
         }
     }
 
@@ -210,12 +231,22 @@ impl Limiter {
         };
         Figures {
             policy: self.policy,
-            keys: table::count_in_use(&self.slots, self.gcra.moment(clock::monotonic_ns())),
+            keys: table::count_in_use(&self.table, self.format, self.gcra.moment(clock::monotonic_ns())),
             allowed: sum(|tally| &tally.allowed),
             denied: sum(|tally| &tally.denied),
             evicted: sum(|tally| &tally.evicted),
             contended: sum(|tally| &tally.contended),
         }
+    }
+}
+
+/// Seconds, rounded up where a double does not tell nanoseconds: whoever waits so long has waited long enough.
+fn seconds(nanoseconds: u64) -> f64 {
+    let nearest = nanoseconds as f64 / 1e9;
+    if (nearest * 1e9) as u64 >= nanoseconds {
+        nearest
+    } else {
+        f64::from_bits(nearest.to_bits() + 1)
     }
 }
 
