@@ -21,6 +21,8 @@ pub(super) const EMPTY: (u64, u64) = (0, 0);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     group_bits: u32,
+    /// Those bits.
+    mask: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +36,8 @@ pub(super) enum Content {
 impl Format {
     /// For a table of so many slots, a power of two and at least a group.
     pub(super) fn of_table(slots: u64) -> Format {
-        Format { group_bits: (slots / GROUP_BUCKETS as u64).trailing_zeros() }
+        let groups = slots / GROUP_BUCKETS as u64;
+        Format { group_bits: groups.trailing_zeros(), mask: groups - 1 }
     }
 
     /// Bits of an arrival that do not take any of its word, as those of a hash that say the group lie in none.
@@ -45,17 +48,33 @@ impl Format {
     /// The number of the group in which a key of that hash lies.
     #[inline]
     pub(super) const fn group_of(self, hash: u64) -> usize {
-        (hash & self.mask()) as usize
-    }
-
-    const fn mask(self) -> u64 {
-        (1 << self.group_bits) - 1
+        (hash & self.mask) as usize
     }
 
     /// Whether a first word belongs to a key of that hash, given that its slot is in the key's group.
     #[inline]
     pub(super) const fn is_of(self, first: u64, hash: u64) -> bool {
-        (first ^ hash) >> self.group_bits == 0
+        first ^ hash <= self.mask
+    }
+
+    /// What taking a slot with that second word loses, as a number to compare: 0 for an empty slot and for a bucket that
+    /// was full in an earlier unit of the word; little for a claim, which holds nothing, but whose maker is probably at
+    /// work; then the more, the more was spent. Buckets of one second word are told apart by their low bits.
+    #[inline]
+    pub(super) const fn loss(self, second: u64, now: u128) -> u64 {
+        if second >= CLAIMS {
+            1
+        } else if second == 0 || second - 1 < (now >> self.group_bits) as u64 {
+            0
+        } else {
+            second + 1
+        }
+    }
+
+    /// The low bits of an arrival.
+    #[inline]
+    pub(super) const fn low_bits(self, first: u64) -> u64 {
+        first & self.mask
     }
 
     #[inline]
@@ -63,7 +82,7 @@ impl Format {
         match slot.1 {
             0 => Content::Empty,
             CLAIMS.. => Content::Claim,
-            high => Content::Bucket(u128::from(high - 1) << self.group_bits | u128::from(slot.0 & self.mask())),
+            high => Content::Bucket(u128::from(high - 1) << self.group_bits | u128::from(self.low_bits(slot.0))),
         }
     }
 
@@ -71,7 +90,7 @@ impl Format {
     pub(super) fn bucket(self, hash: u64, arrival: u128) -> (u64, u64) {
         let second = (arrival >> self.group_bits) as u64 + 1;
         debug_assert!(second < CLAIMS, "Gcra keeps arrivals below");
-        (hash & !self.mask() | arrival as u64 & self.mask(), second)
+        (hash & !self.mask | arrival as u64 & self.mask, second)
     }
 
     /// A claim that differs from every other one, if the serial number does.
@@ -113,7 +132,7 @@ mod tests {
             let hash = 0x0123_4567_89ab_cdef;
             for bit in 0..64 {
                 let other = hash ^ 1 << bit;
-                let elsewhere = (hash ^ other) & format.mask() != 0;
+                let elsewhere = (hash ^ other) & format.mask != 0;
                 assert!(elsewhere || !format.is_of(format.bucket(other, 12_345).0, hash), "bit {bit}");
             }
         }

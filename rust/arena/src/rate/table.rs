@@ -22,8 +22,9 @@ use crate::failpoint;
 use crate::layout::{BucketGroup, Tally, GROUP_BUCKETS};
 use crate::sync::{fence, Ordering, Pair};
 
-/// Slots in a cache line.
+/// Slots in a cache line, and lines of a group.
 const LINE: usize = 4;
+const LINES: usize = GROUP_BUCKETS / LINE;
 
 /// How often a check starts over when others change the slots it works on. Each failure is another check's
 /// success, so this many in a row do not happen; past it the request is allowed and counted in `contended`.
@@ -92,12 +93,27 @@ impl<'a> Home<'a> {
         Home { group: &table[format.group_of(hash)].slots, format, hash }
     }
 
-    /// The slots of the group in the order in which this key looks at them.
+    /// The first slot of each line of the group, in the order in which this key looks at them.
     #[inline]
-    fn slots(&self) -> impl Iterator<Item = usize> {
+    fn lines(&self) -> impl Iterator<Item = usize> {
         // From the other end of the hash than the group.
-        let start = (self.hash >> 60) as usize * LINE;
-        (start..GROUP_BUCKETS).chain(0..start)
+        let start = (self.hash >> 60) as usize;
+        (0..LINES).map(move |step| (start + step) % LINES * LINE)
+    }
+
+    /// Goes through the slots that hold something of this key, in that order, until one of them gives a result.
+    #[inline]
+    fn find_own<R>(&self, order: Ordering, mut look: impl FnMut(usize) -> Option<R>) -> Option<R> {
+        for line in self.lines() {
+            let mut slots = line..line + LINE;
+            while let Some(slot) = slots.find(|slot| self.format.is_of(self.group[*slot].first(order), self.hash)) {
+                let result = look(slot);
+                if result.is_some() {
+                    return result;
+                }
+            }
+        }
+        None
     }
 
     /// Spends `cost` from the key's bucket if it can pay.
@@ -166,62 +182,57 @@ impl<'a> Home<'a> {
     #[inline]
     fn look_up(&self) -> Lookup {
         let mut claim = None;
-        for slot in self.slots() {
-            let pair = &self.group[slot];
-            if !self.format.is_of(pair.first(Ordering::Relaxed), self.hash) {
-                continue;
-            }
+        let bucket = self.find_own(Ordering::Relaxed, |slot| {
             // SYNC(bucket): pairs with the release half of change().
-            let seen = pair.load(Ordering::Acquire);
-            if !self.format.is_of(seen.0, self.hash) {
-                continue;
-            }
+            let seen = self.group[slot].load(Ordering::Acquire);
             match self.format.content(seen) {
-                Content::Bucket(arrival) => return Lookup::Bucket(slot, seen, arrival),
-                Content::Claim => claim = claim.or(Some(slot)),
-                Content::Empty => {}
+                _ if !self.format.is_of(seen.0, self.hash) => None,
+                Content::Bucket(arrival) => Some(Lookup::Bucket(slot, seen, arrival)),
+                Content::Claim => {
+                    claim = claim.or(Some(slot));
+                    None
+                }
+                Content::Empty => None,
             }
-        }
-        claim.map_or(Lookup::Absent, Lookup::Claim)
+        });
+        bucket.unwrap_or_else(|| claim.map_or(Lookup::Absent, Lookup::Claim))
     }
 
     /// Makes a claim for a key that is not there: in the first slot that is empty or whose bucket has refilled, else
-    /// in one whose claim was left, else in place of the bucket that is nearest to full. None when somebody else began
-    /// the key or changed the slot first.
+    /// in one whose claim was left, else in place of the bucket that is nearest to full. None when somebody changed
+    /// the slot first.
     fn claim(&self, now: Moment, line: Line<'_>) -> Option<usize> {
-        // What is lost by taking a slot. A claim holds nothing, but its maker is probably at work.
-        const FREE: u128 = 0;
-        const CLAIMED: u128 = 1;
-        let mut best = None;
-        let mut least = u128::MAX;
-        for slot in self.slots() {
-            // The words may belong to different moments: then the change below fails.
-            let pair = &self.group[slot];
-            let seen = (pair.first(Ordering::Relaxed), pair.second(Ordering::Relaxed));
-            let worth = match self.format.content(seen) {
-                Content::Empty => FREE,
-                _ if self.format.is_of(seen.0, self.hash) => return None,
-                Content::Bucket(arrival) if arrival <= now.floor => FREE,
-                Content::Bucket(arrival) => arrival.max(CLAIMED + 1),
-                Content::Claim => CLAIMED,
-            };
-            if worth < least {
-                (best, least) = (Some((slot, seen)), worth);
-            }
-            if least == FREE {
-                break;
-            }
-        }
-        let (slot, seen) = best?;
+        let slot = self.cheapest(now);
+        // The words may belong to different moments: then the change fails.
+        let pair = &self.group[slot];
+        let seen = (pair.first(Ordering::Relaxed), pair.second(Ordering::Relaxed));
         // SYNC(settle): the claim, before the fence in settle().
         if !self.change(slot, seen, Format::claim(self.hash, line.serial())) {
             return None;
         }
-        if least > CLAIMED {
+        if matches!(self.format.content(seen), Content::Bucket(arrival) if arrival > now.floor) {
             // Relaxed: a statistic.
             line.tally.evicted.fetch_add(1, Ordering::Relaxed);
         }
         Some(slot)
+    }
+
+    /// The slot that is given up with the least loss.
+    fn cheapest(&self, now: Moment) -> usize {
+        let low_bits = |slot: usize| self.format.low_bits(self.group[slot].first(Ordering::Relaxed));
+        let (mut best, mut least) = (0, u64::MAX);
+        for line in self.lines() {
+            for slot in line..line + LINE {
+                let loss = self.format.loss(self.group[slot].second(Ordering::Relaxed), now.floor);
+                if loss < least || loss == least && low_bits(slot) < low_bits(best) {
+                    (best, least) = (slot, loss);
+                }
+                if loss == 0 {
+                    return slot;
+                }
+            }
+        }
+        best
     }
 
     /// Turns a claim into a bucket that has paid `cost`, if the key has no other. False: look again.
@@ -233,22 +244,19 @@ impl<'a> Home<'a> {
         // SYNC(settle): pairs with itself in every other process. Each finds its claim there, passes this fence, and
         // only then looks: of two, at least one sees the other's claim.
         fence(Ordering::SeqCst);
-        for slot in self.slots() {
-            let pair = &self.group[slot];
-            if slot == mine || !self.format.is_of(pair.first(Ordering::Acquire), self.hash) {
-                continue;
-            }
-            let other = pair.load(Ordering::Acquire);
-            if !self.format.is_of(other.0, self.hash) || other.1 == EMPTY.1 {
-                continue;
+        let rival = self.find_own(Ordering::Acquire, |slot| {
+            let other = self.group[slot].load(Ordering::Acquire);
+            if slot == mine || !self.format.is_of(other.0, self.hash) || other.1 == EMPTY.1 {
+                return None;
             }
             if !self.is_claim(other) || slot < mine {
                 self.change(mine, claim, EMPTY);
-                return false;
+                return Some(slot);
             }
-            if !self.change(slot, other, EMPTY) {
-                return false;
-            }
+            (!self.change(slot, other, EMPTY)).then_some(slot)
+        });
+        if rival.is_some() {
+            return false;
         }
         failpoint::hit("bucket.settled");
         // A new bucket is full, and pays any cost there is.
