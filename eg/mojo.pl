@@ -16,7 +16,6 @@
 #   perl -MShared::Arena -e 'print Shared::Arena->destroy("eg-mojo") ? "removed\n" : "this user has no such arena\n"'
 
 use Mojolicious::Lite -signatures;
-use POSIX qw(ceil);
 use Shared::Arena;
 
 my $limit  = $ENV{LIMIT}  || 100;     # requests ...
@@ -38,16 +37,10 @@ get '/' => sub ($c) {
 
     my $client  = $c->tx->remote_address;
     my $allowed = $rate->allow($client);
-    my $left    = $rate->remaining($client);
-    my $headers = $c->res->headers;
-    $headers->header('RateLimit-Limit'     => $limit);
-    $headers->header('RateLimit-Remaining' => int $left);
-    $headers->header('RateLimit-Reset'     => ceil(($limit - $left) * $window / $limit));
+    my %headers = $rate->headers($client);
+    $c->res->headers->header($_ => $headers{$_}) for keys %headers;
     return $c->render(text => "Hello from worker $$\n") if $allowed;
-
-    my $wait = ceil($rate->retry_after($client)) || 1;
-    $headers->header('Retry-After' => $wait);
-    $c->render(status => 429, text => "Too many requests; the next one is allowed in $wait s\n");
+    $c->render(status => 429, text => "Too many requests\n");
 };
 
 # What the workers did so far, from any one of them.

@@ -14,7 +14,6 @@ use strict;
 use warnings;
 
 use JSON::PP ();
-use POSIX qw(ceil);
 use Shared::Arena;
 
 my $limit  = $ENV{LIMIT}  || 100;     # requests ...
@@ -33,17 +32,10 @@ sub {
 
     my $client  = $env->{REMOTE_ADDR};
     my $allowed = $rate->allow($client);
-    my $left    = $rate->remaining($client);
-    my @headers = (
-        'Content-Type'        => 'text/plain',
-        'RateLimit-Limit'     => $limit,
-        'RateLimit-Remaining' => int $left,
-        'RateLimit-Reset'     => ceil(($limit - $left) * $window / $limit),
-    );
-    return [200, \@headers, ["Hello from worker $$\n"]] if $allowed;
-
-    my $wait = ceil($rate->retry_after($client)) || 1;
-    return [429, [@headers, 'Retry-After' => $wait], ["Too many requests; the next one is allowed in $wait s\n"]];
+    my @headers = ('Content-Type' => 'text/plain', $rate->headers($client));
+    return $allowed
+        ? [200, \@headers, ["Hello from worker $$\n"]]
+        : [429, \@headers, ["Too many requests\n"]];
 };
 
 # What the workers did so far, from any one of them.

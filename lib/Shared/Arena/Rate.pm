@@ -25,20 +25,22 @@ Shared::Arena::Rate - A rate limit that holds across processes
 
   use strict;
   use warnings;
-  use POSIX 'ceil';
   use Shared::Arena;
 
   my $arena = Shared::Arena->create(size => 1024 * 1024);
   my $rate  = $arena->rate('api', limit => 3, window => 60);
 
   for my $request (1 .. 4) {
-    if ($rate->allow('192.0.2.7')) { print "200 OK\n" }
-    else { print '429, Retry-After: ', ceil($rate->retry_after('192.0.2.7')), "\n" }
+    my $status  = $rate->allow('192.0.2.7') ? 200 : 429;
+    my %headers = $rate->headers('192.0.2.7');
+    print "$status: $headers{'RateLimit-Remaining'} left";
+    print ", come back in $headers{'Retry-After'} s" if $status == 429;
+    print "\n";
   }
-  # prints 200 OK
-  # prints 200 OK
-  # prints 200 OK
-  # prints 429, Retry-After: 20
+  # prints 200: 2 left
+  # prints 200: 1 left
+  # prints 200: 0 left
+  # prints 429: 0 left, come back in 20 s
 
 =head1 DESCRIPTION
 
@@ -52,11 +54,11 @@ requests through, not 1000.
 =head2 What is guaranteed
 
 Over any stretch of T seconds, one key is allowed at most C<limit + T * limit / window> requests, rounded down, from
-however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. The arithmetic is in integers and
-accumulates no error. For most limits it is exact; otherwise a rate is rounded down, by less than what flows in during a
-nanosecond of each C<window>, and the last request of a full bucket may have to wait for the clock's next nanosecond.
+however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. The arithmetic is in integers, and
+nothing is lost or added up over time.
 
-A refused request takes nothing and does not delay the refill. A client that keeps asking gets its full rate.
+A refused request takes nothing and does not delay the refill. A client that keeps asking gets all that is due to it,
+however often it asks: with a limit of 1 an hour, a thousand requests a second are allowed one each hour.
 
 A key that nobody has asked for in years has a full bucket, as it should: no clock value wraps. To a process whose
 reading of the clock is older than one already used for a key, no time has passed.
@@ -85,9 +87,10 @@ the cost argument of L</"allow">.
 A full bucket looks just like a key never seen. Its slot may therefore be taken by another key, and the table empties
 itself as buckets refill. Only buckets being spent from need slots.
 
-A key may use 16 slots, chosen by its hash. If all of them belong to other keys that are being spent from, the one that
+A key may use 64 slots, chosen by its hash. If all of them belong to other keys that are being spent from, the one that
 has spent least gives way: its key has a full bucket again, and C<evicted> counts it. So a table that is too small lets
-more requests through than it should, and never refuses one that it should allow.
+more requests through than it should, and never refuses one that it should allow. With twice as many slots as keys being
+spent from this does not happen; see L<Shared::Arena::Guide/"SIZES">.
 
 =head1 METHODS
 
@@ -108,8 +111,9 @@ above C<limit> never is. Croaks on a cost that is negative, infinite or no numbe
   my $left = $rate->remaining('192.0.2.7');       # 7.5
   my $left = $rate->remaining('192.0.2.7', 2.5);  # 3
 
-How many requests the key could make now, or how many of that cost: a number with a fraction. Changes nothing; a key
-never seen has C<limit> left, and no entry is made for it.
+How many requests the key could make now, or how many of that cost: a number with a fraction. The whole part is exact:
+so many requests are allowed at this moment, and not one more. Infinity for a cost of 0. Changes nothing; a key never
+seen has C<limit> left, and no entry is made for it.
 
 =head2 retry_after
 
@@ -117,7 +121,38 @@ never seen has C<limit> left, and no entry is made for it.
   my $seconds = $rate->retry_after('192.0.2.7', 2.5);
 
 How many seconds until L</"allow"> with that cost, 1 if not given, says yes: a number with a fraction. C<0> exactly when
-it would say so now, and infinity for a cost above C<limit>. Round up for a C<Retry-After> header. Changes nothing.
+it would say so now, and infinity for a cost above C<limit>. It is exact to the nanosecond: earlier, the answer is no.
+Round up for a C<Retry-After> header, or use L</"headers">. Changes nothing.
+
+=head2 headers
+
+  my @headers = $rate->headers('192.0.2.7');
+  my $headers = $rate->headers('192.0.2.7', 2.5);  # hash reference
+
+What an HTTP response should tell the client, as names and values, all of one moment. Ask after L</"allow">, with the
+same cost. Changes nothing. An addition to the documented interface.
+
+=over 4
+
+=item *
+
+B<RateLimit-Limit>: C<limit>, rounded down.
+
+=item *
+
+B<RateLimit-Remaining>: Requests left, rounded down.
+
+=item *
+
+B<RateLimit-Reset>: Seconds until the bucket is full, rounded up; 0 when it is.
+
+=item *
+
+B<Retry-After>: Seconds until L</"allow"> with that cost, 1 if not given, says yes, rounded up, so at least 1. Left out
+when it would say yes now, or never. After the last request that was allowed it is there too, for the next one would be
+refused.
+
+=back
 
 =head2 reset
 
@@ -194,12 +229,18 @@ process left half done in taking a slot is finished by the next check of that ke
 =item *
 
 C<limit> from 1e-9 to 1e9, C<window> from 1e-9 to 315576000 seconds, up to 2**31 slots. A limit below 1 allows only
-costs below 1. A rate above 3e9 requests a second is counted in steps of several requests.
+costs below 1. A rate above 9e9 requests a second may be counted in steps of several requests.
 
 =item *
 
-A fractional cost is rounded up to the limiter's unit of account, by less than what flows in during a nanosecond. So at
-one and the same instant the tenth of ten costs of 0.7 may find a limit of 7 a hair short.
+All of this is exact for every whole limit up to C<slots * 9 / 64>, which is 576 with the default slots, and for a
+larger one if enough of its factors divide the nanoseconds of C<window>: 5000 an hour, a million a second. For others,
+such as 999,983 a minute, the last request of a full bucket may have to wait for the clock's next nanosecond.
+
+=item *
+
+A cost is taken as the decimal number it was written as, if that is a whole number of the limiter's units of account,
+and otherwise rounded up, by less than what flows in during a nanosecond. Ten times 0.7 is 7 for all usual limits.
 
 =item *
 
