@@ -27,7 +27,7 @@ const LINE: usize = 4;
 const LINES: usize = GROUP_BUCKETS / LINE;
 
 /// How often a check starts over when others change the slots it works on. Each failure is another check's
-/// success, so this many in a row do not happen; past it the request is allowed and counted in `contended`.
+/// progress, so this many in a row do not happen; past it the request is allowed and counted in `contended`.
 const TRIES: u32 = if cfg!(miri) { 100 } else { 100_000 };
 
 /// How a check ended.
@@ -202,10 +202,9 @@ impl<'a> Home<'a> {
     /// in one whose claim was left, else in place of the bucket that is nearest to full. None when somebody changed
     /// the slot first.
     fn claim(&self, now: Moment, line: Line<'_>) -> Option<usize> {
-        let slot = self.cheapest(now);
-        // The words may belong to different moments: then the change fails.
-        let pair = &self.group[slot];
-        let seen = (pair.first(Ordering::Relaxed), pair.second(Ordering::Relaxed));
+        let (slot, second) = self.cheapest(now);
+        // If it is no longer what was judged, the change fails.
+        let seen = (self.group[slot].first(Ordering::Relaxed), second);
         // SYNC(settle): the claim, before the fence in settle().
         if !self.change(slot, seen, Format::claim(self.hash, line.serial())) {
             return None;
@@ -217,18 +216,19 @@ impl<'a> Home<'a> {
         Some(slot)
     }
 
-    /// The slot that is given up with the least loss.
-    fn cheapest(&self, now: Moment) -> usize {
+    /// The slot that is given up with the least loss, and its second word.
+    fn cheapest(&self, now: Moment) -> (usize, u64) {
         let low_bits = |slot: usize| self.format.low_bits(self.group[slot].first(Ordering::Relaxed));
-        let (mut best, mut least) = (0, u64::MAX);
+        let (mut best, mut least) = ((0, 0), u64::MAX);
         for line in self.lines() {
             for slot in line..line + LINE {
-                let loss = self.format.loss(self.group[slot].second(Ordering::Relaxed), now.floor);
-                if loss < least || loss == least && low_bits(slot) < low_bits(best) {
-                    (best, least) = (slot, loss);
+                let second = self.group[slot].second(Ordering::Relaxed);
+                let loss = self.format.loss(second, now.floor);
+                if loss < least || loss == least && low_bits(slot) < low_bits(best.0) {
+                    (best, least) = ((slot, second), loss);
                 }
                 if loss == 0 {
-                    return slot;
+                    return best;
                 }
             }
         }
