@@ -26,7 +26,7 @@ mod sync;
 pub use arena::{Arena, DEFAULT_REGIONS, DEFAULT_SIZE};
 pub use error::{Error, Result};
 pub use map::{Content, Counted, Figures as MapFigures, Map, NextKey, Read, Shape as MapShape, Stored};
-pub use rate::{Figures as LimiterFigures, Limiter, Policy, MAX_LIMIT, MAX_WINDOW, MIN_LIMIT, MIN_WINDOW};
+pub use rate::{Figures as LimiterFigures, Limiter, Outlook, Policy, MAX_LIMIT, MAX_WINDOW, MIN_LIMIT, MIN_WINDOW};
 pub use registry::Region;
 
 /// Whether this machine has the 16-byte compare-and-swap that counters and limiters rest on.
