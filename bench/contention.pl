@@ -16,12 +16,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 
-use List::Util qw(max min shuffle sum);
-use Time::HiRes qw(clock_gettime sleep CLOCK_PROCESS_CPUTIME_ID);
+use List::Util 'shuffle';
 
-use BenchClock;
-use BenchCrew;
 use BenchReport;
+use BenchThroughput;
 use Shared::Arena;
 
 my $option = options(rounds => 7, seconds => 1, most => 16);
@@ -60,50 +58,6 @@ my @loads = (
     }],
 );
 
-my %turns;
-for my $load (@loads) {
-    for my $count (@counts) { $turns{"$load->[0] $count"} = sub { return measure($count, $load->[1]) } }
-}
-my $before  = $map->stats->{busy};
-my $samples = race($option->{rounds}, %turns);
-
-heading('Throughput of several processes', "$option->{seconds} s each, $option->{rounds} rounds.");
-compare('Million calls a second of all processes together', 'speed', '%.2f');
-compare("Nanoseconds of the processes' own time a call", 'own', '%.0f');
+my $before = $map->stats->{busy};
+throughput('Throughput of several processes', \@loads, \@counts, $option->{rounds}, $option->{seconds});
 printf "Calls that gave up (`busy`): %d.\n\n", $map->stats->{busy} - $before;
-
-sub compare {
-    my ($title, $figure, $format) = @_;
-    print "$title:\n\n";
-    table(['load', map({ $_ == 1 ? '1 process' : "$_ processes" } @counts)], map {
-        my $name = $_->[0];
-        [$name, map { spread($samples->{"$name $_"}{$figure}, $format) } @counts]
-    } @loads);
-    print "As ratios to one process:\n\n";
-    table(['load', map({"$_ processes"} @counts[1 .. $#counts])], map {
-        my $name = $_->[0];
-        my $one  = $samples->{"$name 1"}{$figure};
-        [$name, map { spread(ratios($samples->{"$name $_"}{$figure}, $one), '%.2f') } @counts[1 .. $#counts]]
-    } @loads);
-    return;
-}
-
-# A round of so many processes, from the first one's start to the last one's end.
-sub measure {
-    my ($count, $load) = @_;
-    my $crew = BenchCrew->new($count, sub {
-        my ($number, $crew) = @_;
-        my $thousand = $load->($number);
-        my $calls = 0;
-        my ($begin, $own) = (now(), clock_gettime(CLOCK_PROCESS_CPUTIME_ID));
-        until ($crew->stopped) { $thousand->(); $calls += 1000 }
-        return { calls => $calls, own => clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $own, begin => $begin, end => now() };
-    });
-    $crew->fire;
-    sleep $option->{seconds};
-    $crew->stop;
-    my @results = map {@$_} $crew->results;
-    my $calls   = sum map { $_->{calls} } @results;
-    my $seconds = max(map { $_->{end} } @results) - min(map { $_->{begin} } @results);
-    return speed => $calls / $seconds / 1e6, own => 1e9 * sum(map { $_->{own} } @results) / $calls;
-}
