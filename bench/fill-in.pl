@@ -1,19 +1,19 @@
 #!/usr/bin/env perl
 # Runs benchmarks and puts what they print into README.md, in the places marked for it.
 #
-#   perl -Mblib bench/fill-in.pl [cost] [churn] [contention] [paused-writer] [readers] [keys]
+#   perl -Mblib bench/fill-in.pl [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due]
 #
 # Without names it runs those that need no build with failpoints, all but paused-writer, one after the other. Takes as
-# long as they do, about ten minutes.
+# long as they do, about a quarter of an hour.
 
 use strict;
 use warnings;
 use FindBin;
 
-my @names  = @ARGV ? @ARGV : qw(cost churn contention readers keys);
+my @names  = @ARGV ? @ARGV : qw(cost churn contention readers keys limits due);
 my $readme = "$FindBin::Bin/README.md";
 
-die "Usage: $0 [cost] [churn] [contention] [paused-writer] [readers] [keys]\n" if grep {/\A-/} @names;
+die "Usage: $0 [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due]\n" if grep {/\A-/} @names;
 
 for my $name (@names) {
     die "There is no benchmark $name\n" if !-e "$FindBin::Bin/$name.pl";
