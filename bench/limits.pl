@@ -15,7 +15,7 @@
 # 4. The share of keys that a table of 4,096 slots evicts, against the number of keys in use. This is no timing: it
 #    follows from where keys hash to, and each of `seeds` tables has its own hash seeds.
 #
-# Takes about two and a half minutes. The tables of 2**20 slots reserve 160 MB of memory together.
+# Takes about two and a half minutes. The tables of 2**20 slots reserve 160 MB of memory, and the hash takes its part.
 
 use strict;
 use warnings;
@@ -62,7 +62,8 @@ sub call_costs {
         $figures{$_}{$size} = $samples->{$turn}{$_} for keys %{ $samples->{$turn} };
     }
     my @heads = map { thousands($_) . ' slots' } @sizes;
-    heading('The cost of a call of a limiter', "Nanoseconds a call, half of the slots in use; $option->{rounds} rounds.");
+    heading('The cost of a call of a limiter',
+        "Nanoseconds a call, half of the slots in use (all of them where a new key evicts); $option->{rounds} rounds.");
     table(['call', @heads], map { my $row = $_; [$row, map { spread($figures{$row}{$_}, '%.0f') } @sizes] } @rows);
     print 'As ratios to ' . thousands($sizes[0]) . " slots:\n\n";
     table(['call', @heads[1 .. $#heads]], map {
@@ -80,7 +81,8 @@ sub call_costs {
 
 # The limiters of one size, with their keys. Of the slots of `spent` and of the hash, an eighth belongs to keys that are
 # half spent, an eighth to keys that are denied, and a quarter to keys that come and go. `full` knows as many, all of
-# them with a full bucket. `crowded` has a key in use in each slot, and so had `passed`.
+# them with a full bucket. `crowded` has a key in use in each slot. So had `passed`, through which a million keys or
+# more have gone.
 sub tables {
     my ($size) = @_;
     progress("$size slots: filled");
@@ -94,8 +96,8 @@ sub tables {
     }
     # Twice as many keys as slots: each group of slots gets more than it can hold.
     $rate{crowded}->allow("k$_") for 1 .. 2 * $size;
-    BenchLimiter::begin_and_refill($rate{passed}, map {"k$_"} 1 .. max(1e6, 2 * $size));
-    BenchLimiter::begin_and_refill($rate{full},   map {"full $_"} 1 .. $size / 2);
+    BenchLimiter::begin_and_refill($rate{passed}, 'passed', max(1e6, 2 * $size));
+    BenchLimiter::begin_and_refill($rate{full},   'full',   $size / 2);
     return {
         size => $size, rate => \%rate, hash => $hash, new => 0,
         evicted => { map { $_ => $rate{$_}->stats->{evicted} } keys %rate },
@@ -189,7 +191,7 @@ sub flood_costs {
     return;
 }
 
-# The client that is there all along has spent its whole bucket before; where buckets are full again at once, nobody can.
+# The client that is there all along has spent its whole bucket before. Where buckets are full again at once, none can.
 sub flood {
     my ($kind)    = @_;
     my $rate      = BenchLimiter::limiter($kind, $slots);
@@ -229,8 +231,8 @@ sub together {
         ['allow, denied: one key' => sub { return sub { $spent->allow('spent')    for 1 .. 1000 } }],
         ['allow: one key'         => sub { return sub { $ample->allow('key')      for 1 .. 1000 } }],
         ['remaining: one key'     => sub { return sub { $spent->remaining('half') for 1 .. 1000 } }],
-        ['allow: a key each'      => sub { my $key  = "key of $_[0]"; return sub { $ample->allow($key) for 1 .. 1000 } }],
-        ['allow: 1,000 keys'      => sub { my @mine = shuffle @keys;  return sub { $ample->allow($_)   for @mine } }],
+        ['allow: a key each'      => sub { my $own  = "my $_[0]";    return sub { $ample->allow($own) for 1 .. 1000 } }],
+        ['allow: 1,000 keys'      => sub { my @mine = shuffle @keys; return sub { $ample->allow($_) for @mine } }],
     ], \@counts, $option->{turns}, $option->{seconds});
     my ($allowed, $denied) = map { scalar $_->stats } $ample, $spent;
     die "A load was not what it says\n" if $allowed->{denied} || $denied->{allowed} != 2;

@@ -20,13 +20,13 @@ sub limiter {
     return $arena->rate('r', slots => $slots, @{ $Policies{$kind} });
 }
 
-# Gives keys to a fleeting limiter, while its time stands still: each takes a slot, and the bucket is full afterwards.
-# In a process of its own, since one whose clock has been stopped reads it in another way ever after.
+# Gives so many numbered keys to a fleeting limiter, while its time stands still: each takes a slot, and the bucket is
+# full afterwards. In a process of its own, since one whose clock has been stopped reads it in another way ever after.
 sub begin_and_refill {
-    my ($rate, @keys) = @_;
+    my ($rate, $name, $count) = @_;
     my $crew = BenchCrew->new(1, sub {
         Shared::Arena::_set_clock(undef, 1);
-        $rate->allow($_) for @keys;
+        $rate->allow("$name $_") for 1 .. $count;
         return 1;
     });
     $crew->fire;
@@ -70,7 +70,8 @@ my $Clock = CLOCK_MONOTONIC;
 
 sub new {
     my ($class, $limit, $window) = @_;
-    return bless { request => int($window * 1_000_000_000 / $limit), window => $window * 1_000_000_000, full_at => {} }, $class;
+    my $nanoseconds = $window * 1_000_000_000;
+    return bless { request => $nanoseconds / $limit, window => $nanoseconds, full_at => {} }, $class;
 }
 
 sub allow {

@@ -44,7 +44,8 @@ sub _together {
         my $calls = 0;
         my ($begin, $own) = (now(), clock_gettime(CLOCK_PROCESS_CPUTIME_ID));
         until ($crew->stopped) { $thousand->(); $calls += 1000 }
-        return { calls => $calls, own => clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $own, begin => $begin, end => now() };
+        $own = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $own;
+        return { calls => $calls, own => $own, begin => $begin, end => now() };
     });
     $crew->fire;
     sleep $seconds;
