@@ -231,8 +231,8 @@ sub together {
         ['allow, denied: one key' => sub { return sub { $spent->allow('spent')    for 1 .. 1000 } }],
         ['allow: one key'         => sub { return sub { $ample->allow('key')      for 1 .. 1000 } }],
         ['remaining: one key'     => sub { return sub { $spent->remaining('half') for 1 .. 1000 } }],
-        ['allow: a key each'      => sub { my $own  = "my $_[0]";    return sub { $ample->allow($own) for 1 .. 1000 } }],
-        ['allow: 1,000 keys'      => sub { my @mine = shuffle @keys; return sub { $ample->allow($_) for @mine } }],
+        ['allow: a key each'      => sub { my $own = "my $_[0]"; return sub { $ample->allow($own) for 1 .. 1000 } }],
+        ['allow: 1,000 keys'      => sub { my @all = shuffle @keys; return sub { $ample->allow($_) for @all } }],
     ], \@counts, $option->{turns}, $option->{seconds});
     my ($allowed, $denied) = map { scalar $_->stats } $ample, $spent;
     die "A load was not what it says\n" if $allowed->{denied} || $denied->{allowed} != 2;
