@@ -177,7 +177,8 @@ impl Gcra {
             return self.limit;
         }
         match self.cost(requests) {
-            Some(cost) if cost > 0 && self.whole_units > 0 => {
+            Some(0) => f64::INFINITY,
+            Some(cost) if self.whole_units > 0 => {
                 let whole = (held / cost) as f64;
                 let sum = whole + (held % cost) as f64 / cost as f64;
                 sum.min(below(whole + 1.0))
