@@ -56,10 +56,23 @@ impl Fraction {
     /// The fraction that was meant: with a denominator up to 1,000 where one is as near as a double can be, since what
     /// thirds or decimals lose in binary is not meant. None when there is none.
     fn meant_by(value: f64) -> Option<Fraction> {
-        (1..=1000u64).find_map(|of| {
-            let count = nearly_whole(value * of as f64)?;
-            (1.0..1e18).contains(&count).then_some(Fraction { count: count as u64, of })
-        })
+        (1..=1000).find_map(|of| Fraction::near(value, of))
+    }
+
+    /// The same for a cost, which has to be found out fast: decimals of up to nine digits, halves to tenths and
+    /// twelfths, and what has few binary digits.
+    fn meant_by_cost(requests: f64) -> Option<Fraction> {
+        const DENOMINATORS: [u64; 5] = [1000, 2520, 1_000_000, 1 << 20, 1_000_000_000];
+        // From here on, a double is near every whole number.
+        const TOO_MANY: u64 = 1 << 48;
+        let near = DENOMINATORS.into_iter().find_map(|of| Fraction::near(requests, of));
+        near.filter(|meant| meant.count < TOO_MANY)
+    }
+
+    /// The fraction of that denominator, if one is as near as a double can be.
+    fn near(value: f64, of: u64) -> Option<Fraction> {
+        let count = nearly_whole(value * of as f64)?;
+        (1.0..1e18).contains(&count).then_some(Fraction { count: count as u64, of })
     }
 
     /// The nanoseconds of so many seconds, or what is near them to 60 bits.
@@ -99,13 +112,20 @@ impl Gcra {
     fn rounded(limit: f64, window: Fraction) -> Gcra {
         let finest = FASTEST as f64 * (window.count as f64 / window.of as f64) / limit;
         let units = 2f64.powi(finest.log2().floor() as i32);
-        let capacity = ((limit * units) as u64).max(1);
+        let whole_units = if units >= 1.0 { units as u128 } else { 0 };
+        let capacity = match Fraction::meant_by(limit) {
+            Some(Fraction { count, of }) if whole_units > 0 => {
+                (u128::from(count) * whole_units / u128::from(of)) as u64
+            }
+            _ => (limit * units) as u64,
+        };
+        let capacity = capacity.max(1);
         let (numerator, denominator) = (capacity * window.of, window.count);
         Gcra {
             limit,
             capacity: u128::from(capacity),
             units,
-            whole_units: if units >= 1.0 { units as u128 } else { 0 },
+            whole_units,
             numerator,
             denominator,
             reciprocal: (u128::from(numerator) << 64) / u128::from(denominator),
@@ -141,17 +161,19 @@ impl Gcra {
     /// What a cost takes from the bucket; None when no bucket ever holds so much.
     #[inline]
     pub(super) fn cost(&self, requests: f64) -> Option<u128> {
-        if requests > self.limit {
-            return None;
+        if requests >= self.limit {
+            return (requests == self.limit).then_some(self.capacity);
         }
         let units = if self.whole_units == 0 {
-            up(requests * self.units)
+            (requests * self.units).ceil() as u128
+        } else if requests.fract() == 0.0 {
+            u128::from(requests as u64) * self.whole_units
+        } else if let Some(Fraction { count, of }) = Fraction::meant_by_cost(requests) {
+            (u128::from(count) * self.whole_units).div_ceil(u128::from(of))
         } else {
-            let part = requests.fract();
-            let rest = if part == 0.0 { 0 } else { up(part * self.units) };
-            u128::from(requests as u64) * self.whole_units + rest
+            (requests * self.units * (1.0 + 4.0 * f64::EPSILON)).ceil() as u128
         };
-        // Rounding up must not push a cost of just the limit over it.
+        // Rounding up must not push a cost within the limit over it.
         Some(units.min(self.capacity))
     }
 
@@ -202,11 +224,6 @@ impl Gcra {
     }
 }
 
-/// Units rounded up, but for what doubles lose: ten times 0.7 is 7.
-fn up(units: f64) -> u128 {
-    nearly_whole(units).unwrap_or_else(|| units.ceil()) as u128
-}
-
 /// The next double towards 0 from a positive one.
 fn below(value: f64) -> f64 {
     f64::from_bits(value.to_bits() - 1)
@@ -215,11 +232,16 @@ fn below(value: f64) -> f64 {
 /// How to count so that everything is whole, if `finest` units a nanosecond allow it.
 fn exact(limit: f64, window: Fraction, finest: u64) -> Option<Gcra> {
     let requests = Fraction::meant_by(limit)?;
-    // A request takes `period / divisor` nanoseconds.
+    // A request takes `period / divisor` nanoseconds. Units of which it takes a whole number may still not divide a
+    // window of thirds; and a full bucket that is rounded down would let a cost of all of it come back early.
     let period = u128::from(window.count) * u128::from(requests.of);
     let divisor = u128::from(requests.count) * u128::from(window.of);
     let common = gcd(period, divisor);
     let (mut units, mut numerator) = (period / common, divisor / common);
+    let window_of = u128::from(window.of);
+    let factor = window_of / gcd(window_of, numerator);
+    units = units.checked_mul(factor)?;
+    numerator = numerator.checked_mul(factor)?;
     if numerator > u128::from(finest) {
         return None;
     }
@@ -230,11 +252,9 @@ fn exact(limit: f64, window: Fraction, finest: u64) -> Option<Gcra> {
             numerator *= factor;
         }
     }
-    let capacity = units * u128::from(requests.count) / u128::from(requests.of);
-    // A bucket of less than a unit holds nothing that could be told from nothing.
-    (capacity > 0).then_some(Gcra {
+    Some(Gcra {
         limit,
-        capacity,
+        capacity: units * u128::from(requests.count) / u128::from(requests.of),
         units: units as f64,
         whole_units: units,
         numerator: numerator as u64,
