@@ -119,8 +119,11 @@ impl<'a> Home<'a> {
     /// Spends `cost` from the key's bucket if it can pay.
     pub(super) fn spend(&self, gcra: &Gcra, clock: impl Fn() -> u64, cost: u128, line: Line<'_>) -> Outcome {
         for _ in 0..TRIES {
+            // The clock after the look-up: so no reading is older than the one with which the bucket was last spent
+            // from, and what is left there is not withheld from a process that was held up in between.
+            let found = self.look_up();
             let now = gcra.moment(clock());
-            match self.look_up() {
+            match found {
                 Lookup::Bucket(slot, seen, arrival) => match gcra.decide(arrival, now, cost) {
                     Decision::Deny => return Outcome::Denied,
                     Decision::Allow(later) => {

@@ -134,15 +134,17 @@ fn refill_and_forget_touch_only_their_own_key() {
 #[test]
 fn a_check_that_others_always_beat_gives_up_and_is_allowed_and_counted() {
     let (fixture, gcra) = (Fixture::new(), Gcra::new(1.0, 1.0, 0));
-    let home = fixture.home(5);
     let tries = std::cell::Cell::new(0);
-    // Somebody else's claim in an earlier slot, and every time a fresh one where this key looks first.
+    // Somebody's claim for this key, which is in another slot each time it has been looked up.
     let hash = 5 | 1 << 60;
     let home_of_hash = fixture.home(hash);
-    assert!(home.change(0, EMPTY, Format::claim(hash, 0)));
+    assert!(home_of_hash.change(0, EMPTY, Format::claim(hash, 0)));
     let clock = || {
-        tries.set(tries.get() + 1);
-        home_of_hash.change(4, EMPTY, Format::claim(hash, tries.get()));
+        let number = tries.get();
+        let (from, to) = if number % 2 == 0 { (0, 4) } else { (4, 0) };
+        assert!(home_of_hash.change(from, Format::claim(hash, number), EMPTY));
+        assert!(home_of_hash.change(to, EMPTY, Format::claim(hash, number + 1)));
+        tries.set(number + 1);
         0
     };
     let outcome = home_of_hash.spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
@@ -151,4 +153,21 @@ fn a_check_that_others_always_beat_gives_up_and_is_allowed_and_counted() {
     let told = |cell: &crate::sync::AtomicU64| cell.load(Ordering::Relaxed);
     let tally = &fixture.tally;
     assert_eq!((told(&tally.allowed), told(&tally.denied), told(&tally.contended)), (1, 0, 1));
+}
+
+#[test]
+fn a_check_that_was_held_up_while_another_spent_is_given_what_is_left() {
+    let (fixture, gcra) = (Fixture::new(), Gcra::new(2.0, 60.0, 0));
+    // Another process, with a newer reading, spends while this one reads the clock for the first time.
+    let readings = std::cell::Cell::new(0);
+    let clock = || {
+        readings.set(readings.get() + 1);
+        if readings.get() == 1 {
+            assert_eq!(fixture.spend(&gcra, 7, 1_001, 1.0), Outcome::Allowed);
+            return 1_000;
+        }
+        1_002
+    };
+    let outcome = fixture.home(7).spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
+    assert_eq!(outcome, Outcome::Allowed, "the second of two");
 }
