@@ -12,7 +12,7 @@ use_ok 'Shared::Arena', '0.09';
 my %methods = (
     'Shared::Arena'       => [qw(create attach destroy region regions poke peek size created name base refused have_atomics map rate)],
     'Shared::Arena::Map'  => [qw(store fetch exists delete incr counter keys stats max_pair capacity serialised)],
-    'Shared::Arena::Rate' => [qw(allow remaining retry_after reset forget stats slots)],
+    'Shared::Arena::Rate' => [qw(allow remaining retry_after headers reset forget stats slots)],
 );
 
 for my $class (sort keys %methods) {

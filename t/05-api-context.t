@@ -45,6 +45,17 @@ subtest 'stats' => sub {
     is_deeply \%rate_stats, { limit => 5, window => 10, slots => 64, keys => 0, allowed => 0, denied => 0, evicted => 0, contended => 0 }, 'figures of a limiter';
 };
 
+subtest 'headers' => sub {
+    my %pairs = $rate->headers('k');
+    is_deeply [sort keys %pairs], [qw(RateLimit-Limit RateLimit-Remaining RateLimit-Reset)], 'pairs in a list';
+    is_deeply scalar($rate->headers('k')), \%pairs, 'a hash reference in scalar context';
+    is $rate->headers('k')->{'RateLimit-Limit'}, 5, 'which can be asked at once';
+    is_deeply [1, $rate->headers('k'), 2], [1, 'RateLimit-Limit', 5, 'RateLimit-Remaining', 5, 'RateLimit-Reset', 0, 2], 'in the middle of a list';
+    my ($one, $two) = map { scalar $rate->headers('k') } 1, 2;
+    $one->{'RateLimit-Limit'} = 'changed';
+    is $two->{'RateLimit-Limit'}, 5, 'and each call has its own';
+};
+
 subtest 'single values are one element in a list' => sub {
     is scalar(@{ [$map->counter('none')] }), 1, 'counter of nothing';
     is scalar(@{ [$map->exists('none')] }), 1, 'exists of nothing';
@@ -66,13 +77,16 @@ subtest 'values in void context' => sub {
     $map->stats;
     $map->incr('void');
     $rate->allow('void');
+    $rate->headers('void');
+    $rate->remaining('void');
+    $rate->stats;
     is $map->counter('void'), 1, 'calls count there too';
 };
 
 subtest 'what comes back can be changed' => sub {
     my ($value) = $map->fetch('a');
     $value .= 'more';
-    $_ .= 'more' for $map->fetch('a'), $map->keys, $map->stats, $arena->regions, $map->counter('void'), $rate->stats;
+    $_ .= 'more' for $map->fetch('a'), $map->keys, $map->stats, $arena->regions, $map->counter('void'), $rate->stats, $rate->headers('k');
     is_deeply [$map->fetch('a')], ['<a>'], 'without changing what is stored';
     is_deeply [sort $map->keys], [qw(a b c void)], 'or the keys';
 };

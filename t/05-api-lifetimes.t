@@ -18,6 +18,7 @@ subtest 'a map outlives its arena object' => sub {
     is_deeply [$map->fetch('k')], ['v'], 'the map still reads';
     is $map->store('k', 'w'), 1, 'and writes';
     ok $rate->allow('k') && !$rate->allow('k'), 'the limiter limits';
+    is $rate->headers('k')->{'RateLimit-Remaining'}, 0, 'and says what is left';
 };
 
 subtest 'an arena released by hand' => sub {
@@ -40,6 +41,7 @@ subtest 'several objects for one map' => sub {
 subtest 'temporary objects' => sub {
     is(Shared::Arena->create->map('m', slots => 4)->store('k', 'v'), 1, 'a chain of calls');
     ok(Shared::Arena->create->rate('l')->allow('k'), 'of a limiter');
+    is(Shared::Arena->create->rate('l')->headers('k')->{'RateLimit-Limit'}, 100, 'of one that answers with pairs');
 };
 
 subtest 'going away touches neither error nor status' => sub {

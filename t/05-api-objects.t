@@ -26,7 +26,7 @@ my %methods = (
         stats => [], max_pair => [], capacity => [], serialised => [],
     },
     'Shared::Arena::Rate' => {
-        allow => ['k'], remaining => ['k'], retry_after => ['k'], reset => ['k'], forget => ['k'], stats => [], slots => [],
+        allow => ['k'], remaining => ['k'], retry_after => ['k'], headers => ['k'], reset => ['k'], forget => ['k'], stats => [], slots => [],
     },
 );
 

@@ -32,6 +32,9 @@ subtest 'a limiter key that spends while it is read' => sub {
     my $rate = $arena->rate('nested rate', limit => 3, window => 10_000, slots => 64);
     ok $rate->allow(text_object('k', sub { $rate->allow('k') })), 'allowed';
     is int($rate->remaining('k') + 0.1), 1, 'both have paid';
+    my $headers = $rate->headers(text_object('k', sub { $rate->allow('k') }), text_object(1, sub { $rate->allow('k') }));
+    is $headers->{'RateLimit-Remaining'}, 0, 'headers are of the moment after its arguments were read';
+    ok $headers->{'Retry-After'} > 0, 'all of them';
 };
 
 subtest 'an argument that changes another' => sub {

@@ -84,6 +84,7 @@ subtest 'a limiter' => sub {
     $rate->forget($byte);
     ok $rate->allow($byte), 'asked for the byte string';
     is int($rate->remaining(upgraded($byte)) + 0.5), 2, 'the upgraded one has paid';
+    is $rate->headers(upgraded($byte))->{'RateLimit-Remaining'}, 2, 'and its headers say so';
     ok $rate->allow(upgraded($byte)) && $rate->allow($byte), 'three in all';
     ok !$rate->allow(upgraded($byte)), 'no more for one';
     ok !$rate->allow($byte), 'nor for the other';

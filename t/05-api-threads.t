@@ -22,9 +22,9 @@ $map->store('k', 'v');
 subtest 'in the thread the objects are dead' => sub {
     my @verdict = threads->create({ context => 'list' }, sub {
         return map { eval { $_->(); 1 } ? 'lived' : $@ } sub { $map->fetch('k') }, sub { $rate->allow('k') }, sub { $arena->regions },
-            sub { Shared::Arena::Map::fetch($map, 'k') }, sub { Shared::Arena::Rate::allow($rate, 'k') }, sub { Shared::Arena::regions($arena) };
+            sub { Shared::Arena::Map::fetch($map, 'k') }, sub { Shared::Arena::Rate::allow($rate, 'k') }, sub { $rate->headers('k') }, sub { Shared::Arena::regions($arena) };
     })->join;
-    is scalar(@verdict), 6, 'six calls';
+    is scalar(@verdict), 7, 'seven calls';
     unlike $_, qr/\Alived/, 'a croak' for @verdict;
 };
 

@@ -22,6 +22,7 @@ my %call = (
     counter     => [sub { $map->counter(undef) }, undef],
     remaining   => [sub { $rate->remaining(undef) }, 2],
     retry_after => [sub { $rate->retry_after(undef) }, 0],
+    headers     => [sub { $rate->headers(undef)->{'RateLimit-Remaining'} }, 2],
     forget      => [sub { $rate->forget(undef) }, 0],
     reset       => [sub { $rate->reset(undef) }, 0],
     allow       => [sub { $rate->allow(undef) }, 1],

@@ -30,6 +30,7 @@ my %too_few = (
     'allow'       => sub { $rate->allow },
     'remaining'   => sub { $rate->remaining },
     'retry_after' => sub { $rate->retry_after },
+    'headers'     => sub { $rate->headers },
     'reset'       => sub { $rate->reset },
     'forget'      => sub { $rate->forget },
 );
@@ -57,6 +58,7 @@ my %too_many = (
     'allow'       => sub { $rate->allow('k', 1, 1) },
     'remaining'   => sub { $rate->remaining('k', 1, 1) },
     'retry_after' => sub { $rate->retry_after('k', 1, 1) },
+    'headers'     => sub { $rate->headers('k', 1, 1) },
     'reset'       => sub { $rate->reset('k', 1) },
     'forget'      => sub { $rate->forget('k', 1) },
     'rate stats'  => sub { $rate->stats(1) },

@@ -65,7 +65,7 @@ sub _try {
             sub { $map->store($_[0], 'x' x 40, ttl => 5) }, sub { $map->delete($_[0]) }, sub { $map->store($_[0], 'again') }
             if $map;
         push @calls, map { my $call = $_; sub { $call->($key) } }
-            sub { $rate->allow($_[0]) }, sub { $rate->remaining($_[0]) }, sub { $rate->retry_after($_[0], 2) }, sub { $rate->reset($_[0]) }, sub { $rate->forget($_[0]) }
+            sub { $rate->allow($_[0]) }, sub { $rate->remaining($_[0]) }, sub { $rate->retry_after($_[0], 2) }, sub { $rate->headers($_[0], 2) }, sub { $rate->reset($_[0]) }, sub { $rate->forget($_[0]) }
             if $rate;
     }
     push @calls, sub { my @keys = $map->keys }, sub { my $count = $map->keys }, sub { $map->stats }, sub { $map->_verify } if $map;
