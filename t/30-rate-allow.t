@@ -41,6 +41,8 @@ subtest 'the defaults' => sub {
     is_deeply [@stats{qw(limit window slots)}], [100, 60, 4096], 'a hundred a minute, for 4096 keys';
     is $rate->slots, 4096, 'slots alone';
     is scalar(grep { $rate->allow('k') } 1 .. 150), 100, 'a hundred at once';
+    my $seven = $arena->rate('seven', limit => 7);
+    is scalar(grep { $seven->allow('k') } 1 .. 20), 7, 'seven, where that is the limit';
 };
 
 subtest 'a cost' => sub {
@@ -81,7 +83,7 @@ subtest 'a cost above limit' => sub {
     is $rate->allow('k', 6), 0, 'is never allowed';
     is $rate->allow('k', 1e300), 0, 'however large';
     is $rate->retry_after('k', 6), 9**9**9, 'and is waited for without end';
-    near($rate->remaining('k'), 5, 'it spends nothing');
+    is $rate->remaining('k'), 5, 'it spends nothing';
     is $rate->stats->{keys}, 0, 'and makes no entry';
     is $rate->allow('k', 5), 1, 'limit itself is allowed';
     is $rate->allow('k', 5.000001), 0, 'a little more is not';
@@ -92,6 +94,7 @@ subtest 'costs that are none' => sub {
     for my $cost (-1, -1e-9, 'x', '', '1x', -sin(9**9**9), 9**9**9, -9**9**9, 'NaN', 'Inf', [], {}) {
         croaks_like { $rate->allow('k', $cost) } qr/Shared::Arena::Rate.*cost/s, "allow '$cost'";
         croaks_like { $rate->retry_after('k', $cost) } qr/Shared::Arena::Rate.*cost/s, "retry_after '$cost'";
+        croaks_like { $rate->remaining('k', $cost) } qr/Shared::Arena::Rate.*cost/s, "remaining '$cost'";
     }
     near($rate->remaining('k'), 5, 'spend nothing');
     my %stats = $rate->stats;

@@ -23,6 +23,7 @@ subtest 'a third of a second and other periods' => sub {
         cmp_ok $wait, '>', 0, 'there is a wait';
         cmp_ok abs($wait - 1 / $a_second), '<=', 2e-9 + 1e-12 / $a_second, "of 1/$a_second s";
         cmp_ok ceil($wait), '>=', 1, 'a header rounds it up to a second at least';
+        is $rate->headers('k')->{'Retry-After'}, ceil($wait), 'as the one does that comes ready made';
         set_clock(undef, 1000 + $wait);
         is $rate->retry_after('k'), 0, 'after it there is none';
         is $rate->allow('k'), 1, 'and the third is allowed';

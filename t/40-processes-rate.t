@@ -9,6 +9,13 @@ use Shared::Arena;
 
 # A limit is the limit for all processes together.
 
+subtest 'the limit is not one for each worker' => sub {
+    my $rate = Shared::Arena->create->rate('l', limit => 50, window => 50 / 1e-6);
+    my $allowed = 0;
+    $allowed += $_->[0] for in_children(8, sub { return scalar grep { $rate->allow('k') } 1 .. 100 });
+    is $allowed, 50, 'eight workers that ask a hundred times each are allowed fifty together';
+};
+
 for my $count (4, 8, 16) {
     subtest "$count processes" => sub {
         my $arena = Shared::Arena->create(size => 4 << 20);
