@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestKilledClients;
 use Test::More;
 
 use Shared::Arena;
@@ -11,7 +12,7 @@ use Shared::Arena;
 
 my $kills = 0;
 my $arena = Shared::Arena->create(size => 4 << 20);
-my $limit = 2000;
+my $limit = 100_000;
 my $rate  = $arena->rate('l', limit => $limit, window => 1e8, slots => 1024);
 $arena->region('granted', size => 8 * 300);
 
@@ -43,5 +44,7 @@ cmp_ok $granted + $rest, '<=', $limit, "$granted granted and $rest left are no m
 cmp_ok $granted + $rest, '>=', $limit - $kills, 'and no more is missing than one for each kill';
 cmp_ok $stats{keys}, '<=', 201, 'no key is in the table twice';
 is $stats{evicted}, 0, 'none was evicted';
+
+is_deeply [TestKilledClients::mistakes(40)], [], 'nor is a slot lost, whatever they did: there is room for 64 keys in 64 slots, and whole buckets for all of them';
 
 done_testing;
