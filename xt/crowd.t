@@ -96,12 +96,25 @@ subtest 'storing' => sub {
     intact_ok $map, 'whole';
 };
 
-subtest 'asking a limiter' => sub {
-    my $rate = Shared::Arena->create->rate('l', limit => 12_345, window => 1e8, slots => 64);
+for my $case ([12_345, 1000, 64], [20, 1000, 4096], [100_000, 1000, 4096], [1_000_000, 6000, 4096]) {
+    my ($limit, $calls, $slots) = @$case;
+    subtest "asking a limiter of $limit" => sub {
+        my $rate = Shared::Arena->create->rate('l', limit => $limit, window => 3e8, slots => $slots);
+        my $allowed = 0;
+        $allowed += $_->[0] for in_children(200, sub { my $yes = 0; for (1 .. $calls) { $yes++ if $rate->allow('k') } return $yes }, patience => 300);
+        is $allowed, $limit, 'are allowed exactly the limit';
+        my %stats = $rate->stats;
+        is_deeply [@stats{qw(allowed denied evicted contended)}], [$limit, 200 * $calls - $limit, 0, 0], 'every call is counted, and none is let through unpaid';
+    };
+}
+
+subtest 'asking a limiter for many keys, all new to it' => sub {
+    my $rate = Shared::Arena->create(size => 4 << 20)->rate('l', limit => 3, window => 3e8, slots => 65_536);
     my $allowed = 0;
-    $allowed += $_->[0] for in_children(200, sub { return scalar grep { $rate->allow('k') } 1 .. 1000 }, patience => 300);
-    is $allowed, 12_345, 'are allowed exactly the limit';
-    is $rate->stats->{contended}, 0, 'and none is let through uncounted';
+    $allowed += $_->[0] for in_children(200, sub { return scalar grep { $rate->allow("key $_") } 1 .. 5000 }, patience => 300);
+    is $allowed, 15_000, 'gives each exactly its limit';
+    my %stats = $rate->stats;
+    is_deeply [@stats{qw(keys evicted contended)}], [5000, 0, 0], 'and one bucket';
 };
 
 done_testing;

@@ -127,6 +127,7 @@ sub flood {
     my ($tick, $step, @wrong) = (1000 * TICKS, $option{keys} / 100);
     my $start  = $tick;
     my @greedy = map {"greedy $_"} 1 .. 20;
+    at_tick($tick);
     my (%granted, %asked);
     for my $n (1 .. $option{keys}) {
         my $key  = rand() < 0.8 ? pack 'N2', rand 2**32, rand 2**32 : $n > 1000 ? 'again ' . int rand 1000 : "first $n";
