@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../t/lib";
 use TestArena;
+use TestOutlook;
 use TestRetry;
 use Test::More;
 
@@ -30,6 +31,8 @@ my $many = greedy('many', 1.5e6, 2, 1e-6, 1);
 cmp_ok abs($many - 1_500_002), '<=', 1, "1.5 million a second for a second: $many of 1,500,002";
 
 is_deeply [TestRetry::mistakes(seed => 10_000, limiters => 2000, calls => 500)], [], 'a million calls of retry_after tell the truth';
+
+is_deeply [TestOutlook::mistakes(seed => 10_000, limiters => 10_000, calls => 50)], [], 'and of headers, which say the same as all others, at half a million moments';
 
 subtest 'a million granted after ten idle years' => sub {
     my $rate = $arena->rate('idle', limit => 1e6, window => 1, slots => 64);
