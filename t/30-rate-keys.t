@@ -19,7 +19,7 @@ sub meeting_keys {
     my ($rate, $count) = @_;
     $rate->allow("filler $_", 1000) for 1 .. 20_000;
     my ($bait, @meeting) = 'bait';
-    for (my $n = 0; @meeting < $count; $n++) {
+    for (my $n = 0; @meeting < $count && $n < 100_000; $n++) {
         $rate->allow($bait, 1) if $rate->remaining($bait) == 1000;
         $rate->allow("candidate $n", 2);
         push @meeting, "candidate $n" if $rate->remaining($bait) == 1000;
