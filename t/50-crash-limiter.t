@@ -87,6 +87,7 @@ subtest 'the claim of a dead one, of a key that is asked for again' => sub {
     real_clock();
 };
 
-is_deeply [TestKilledClients::mistakes(40)], [], 'nor is a slot lost, whatever they did: there is room for 64 keys in 64 slots, and whole buckets for all of them';
+is_deeply [TestKilledClients::mistakes(40)], [],
+    'nor is a slot lost, whatever they did: there is room for 64 keys in 64 slots, and whole buckets for all of them';
 
 done_testing;
