@@ -148,11 +148,16 @@ subtest 'stopped at every point at which the lock is held' => sub {
     for my $point (grep { !/\A(?:carve|bucket|counter|read|lock\.pending|unlock\.open)/ } Shared::Arena::_failpoint_names()) {
         for my $name (sort keys %calls) {
             my ($key, $answer, $after, $call) = @{ $calls{$name} };
-            my ($arena, $map) = fresh_with_lapsed();
-            child('word.published', 'kill', sub { $map->store('key', $old) }) if $name eq 'repair';
-            my ($pid, $how) = child($point, 'stop', sub {
-                POSIX::_exit(1) if ($call->($map) // 'none') ne ($answer // 'none');
-            });
+            my ($arena, $map, $pid, $how);
+            # A deadline is noted only where none before it is known: not if chance put the key beside the lapsed one.
+            for (1 .. ($point eq 'deadline.noted' && $name eq 'deadline' ? 50 : 1)) {
+                ($arena, $map) = fresh_with_lapsed();
+                child('word.published', 'kill', sub { $map->store('key', $old) }) if $name eq 'repair';
+                ($pid, $how) = child($point, 'stop', sub {
+                    POSIX::_exit(1) if ($call->($map) // 'none') ne ($answer // 'none');
+                });
+                last if $how eq 'stopped';
+            }
             next if $how ne 'stopped';
             $met{$point}++;
             my @wrong = beside_a_stopped_writer($map, $pid, $key, $after);
