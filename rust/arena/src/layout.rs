@@ -200,6 +200,8 @@ pub(crate) const TALLIES: u64 = 64;
 
 /// Slots of a group: a key lies in one of them.
 pub(crate) const GROUP_BUCKETS: usize = 64;
+/// Slots in a cache line.
+pub(crate) const LINE_BUCKETS: usize = 4;
 
 /// A limiter's slots that some keys share.
 #[repr(C, align(64))]

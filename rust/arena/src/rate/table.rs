@@ -19,12 +19,11 @@
 use super::gcra::{Decision, Gcra, Moment};
 use super::slot::{Content, Format, EMPTY};
 use crate::failpoint;
-use crate::layout::{BucketGroup, Tally, GROUP_BUCKETS};
+use crate::layout::{BucketGroup, Tally, GROUP_BUCKETS, LINE_BUCKETS};
 use crate::sync::{fence, Ordering, Pair};
 
-/// Slots in a cache line, and lines of a group.
-const LINE: usize = 4;
-const LINES: usize = GROUP_BUCKETS / LINE;
+/// Lines of a group.
+const LINES: usize = GROUP_BUCKETS / LINE_BUCKETS;
 
 /// How often a check starts over when others change the slots it works on. Each failure is another check's
 /// progress, so this many in a row do not happen; past it the request is allowed and counted in `contended`.
@@ -98,14 +97,14 @@ impl<'a> Home<'a> {
     fn lines(&self) -> impl Iterator<Item = usize> {
         // From the other end of the hash than the group.
         let start = (self.hash >> 60) as usize;
-        (0..LINES).map(move |step| (start + step) % LINES * LINE)
+        (0..LINES).map(move |step| (start + step) % LINES * LINE_BUCKETS)
     }
 
     /// Goes through the slots that hold something of this key, in that order, until one of them gives a result.
     #[inline]
     fn find_own<R>(&self, order: Ordering, mut look: impl FnMut(usize) -> Option<R>) -> Option<R> {
         for line in self.lines() {
-            let mut slots = line..line + LINE;
+            let mut slots = line..line + LINE_BUCKETS;
             while let Some(slot) = slots.find(|slot| self.format.is_of(self.group[*slot].first(order), self.hash)) {
                 let result = look(slot);
                 if result.is_some() {
@@ -118,11 +117,12 @@ impl<'a> Home<'a> {
 
     /// Spends `cost` from the key's bucket if it can pay.
     pub(super) fn spend(&self, gcra: &Gcra, clock: impl Fn() -> u64, cost: u128, line: Line<'_>) -> Outcome {
+        let moment = || gcra.moment(clock());
         for _ in 0..TRIES {
             // The clock after the look-up: so no reading is older than the one with which the bucket was last spent
             // from, and what is left there is not withheld from a process that was held up in between.
             let found = self.look_up();
-            let now = gcra.moment(clock());
+            let now = moment();
             match found {
                 Lookup::Bucket(slot, seen, arrival) => match gcra.decide(arrival, now, cost) {
                     Decision::Deny => return Outcome::Denied,
@@ -134,14 +134,14 @@ impl<'a> Home<'a> {
                     }
                 },
                 Lookup::Claim(slot) => {
-                    if self.settle(slot, now, cost) {
+                    if self.settle(slot, moment, cost) {
                         return Outcome::Allowed;
                     }
                 }
                 Lookup::Absent => {
                     if let Some(slot) = self.claim(now, line) {
                         failpoint::hit("bucket.claimed");
-                        if self.settle(slot, now, cost) {
+                        if self.settle(slot, moment, cost) {
                             return Outcome::Allowed;
                         }
                     }
@@ -202,12 +202,10 @@ impl<'a> Home<'a> {
     }
 
     /// Makes a claim for a key that is not there: in the first slot that is empty or whose bucket has refilled, else
-    /// in one whose claim was left, else in place of the bucket that is nearest to full. None when somebody changed
-    /// the slot first.
+    /// in one whose claim was left, else in place of the bucket that is nearest to full. None when somebody else began
+    /// the key or changed the slot first.
     fn claim(&self, now: Moment, line: Line<'_>) -> Option<usize> {
-        let (slot, second) = self.cheapest(now);
-        // If it is no longer what was judged, the change fails.
-        let seen = (self.group[slot].first(Ordering::Relaxed), second);
+        let (slot, seen) = self.cheapest(now)?;
         // SYNC(settle): the claim, before the fence in settle().
         if !self.change(slot, seen, Format::claim(self.hash, line.serial())) {
             return None;
@@ -219,16 +217,22 @@ impl<'a> Home<'a> {
         Some(slot)
     }
 
-    /// The slot that is given up with the least loss, and its second word.
-    fn cheapest(&self, now: Moment) -> (usize, u64) {
-        let low_bits = |slot: usize| self.format.low_bits(self.group[slot].first(Ordering::Relaxed));
-        let (mut best, mut least) = ((0, 0), u64::MAX);
+    /// The slot that is given up with the least loss, and what it holds; None when the key is there after all.
+    fn cheapest(&self, now: Moment) -> Option<(usize, (u64, u64))> {
+        let (mut best, mut least) = (None, (u64::MAX, 0));
         for line in self.lines() {
-            for slot in line..line + LINE {
-                let second = self.group[slot].second(Ordering::Relaxed);
+            for slot in line..line + LINE_BUCKETS {
+                // The words may belong to different moments: then the claim fails. SYNC(bucket): the second before the
+                // first, so that the key's own bucket is never taken for another's, and nobody evicted beside it.
+                let second = self.group[slot].second(Ordering::Acquire);
+                let first = self.group[slot].first(Ordering::Relaxed);
                 let loss = self.format.loss(second, now.floor);
-                if loss < least || loss == least && low_bits(slot) < low_bits(best.0) {
-                    (best, least) = ((slot, second), loss);
+                if loss > 0 && self.format.is_of(first, self.hash) {
+                    return None;
+                }
+                if (loss, self.format.low_bits(first)) < least {
+                    best = Some((slot, (first, second)));
+                    least = (loss, self.format.low_bits(first));
                 }
                 if loss == 0 {
                     return best;
@@ -239,7 +243,7 @@ impl<'a> Home<'a> {
     }
 
     /// Turns a claim into a bucket that has paid `cost`, if the key has no other. False: look again.
-    fn settle(&self, mine: usize, now: Moment, cost: u128) -> bool {
+    fn settle(&self, mine: usize, moment: impl Fn() -> Moment, cost: u128) -> bool {
         let claim = self.group[mine].load(Ordering::Acquire);
         if !self.is_claim(claim) {
             return false;
@@ -262,8 +266,9 @@ impl<'a> Home<'a> {
             return false;
         }
         failpoint::hit("bucket.settled");
-        // A new bucket is full, and pays any cost there is.
-        self.change(mine, claim, self.format.bucket(self.hash, now.ceiling + cost))
+        // A new bucket is full, and pays any cost there is. It is full from now, read after the look: a bucket that the
+        // key had before, and may have emptied, was refilled when its slot was taken, and not at any earlier reading.
+        self.change(mine, claim, self.format.bucket(self.hash, moment().ceiling + cost))
     }
 
     fn is_claim(&self, seen: (u64, u64)) -> bool {

@@ -95,16 +95,39 @@ fn claims_left_by_the_dead_are_settled_and_yield_to_buckets() {
     // A claim beside a bucket never counts, on whichever side it lies.
     for slot in [3, 12] {
         assert!(home.change(slot, EMPTY, Format::claim(5, 2)));
-        assert!(!home.settle(slot, gcra.moment(10), one));
+        assert!(!home.settle(slot, || gcra.moment(10), one));
         assert_eq!(fixture.copies(5), 1);
     }
     // Of two claims the earlier slot wins.
     let fixture = Fixture::new();
     let home = fixture.home(5);
     assert!(home.change(4, EMPTY, Format::claim(5, 3)) && home.change(11, EMPTY, Format::claim(5, 4)));
-    assert!(!home.settle(11, gcra.moment(10), one));
-    assert!(home.settle(4, gcra.moment(10), one));
+    assert!(!home.settle(11, || gcra.moment(10), one));
+    assert!(home.settle(4, || gcra.moment(10), one));
     assert_eq!(fixture.copies(5), 1);
+}
+
+#[test]
+fn a_check_that_was_slow_does_not_begin_its_key_in_the_past() {
+    const WINDOW: u64 = 1_000;
+    let (fixture, gcra) = (Fixture::new(), Gcra::new(2.0, 1e-6, 0));
+    let allowed = |clock| (0..3).take_while(|_| fixture.spend(&gcra, 1, clock, 1.0) == Outcome::Allowed).count();
+    // The check has found nothing and has read 0. Before it goes on, its key gets its whole limit from others, the
+    // bucket refills, and another key takes the slot.
+    let reads = std::cell::Cell::new(0);
+    let clock = || {
+        reads.set(reads.get() + 1);
+        if reads.get() > 1 {
+            return WINDOW + 1;
+        }
+        assert_eq!(allowed(0), 2);
+        fixture.spend(&gcra, 2, WINDOW + 1, 1.0);
+        assert_eq!(fixture.copies(1), 0);
+        0
+    };
+    let outcome = fixture.home(1).spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
+    assert_eq!((outcome, fixture.evicted()), (Outcome::Allowed, 0));
+    assert_eq!(1 + allowed(WINDOW + 1), 2, "at the later time");
 }
 
 #[test]
