@@ -38,7 +38,9 @@ get '/' => sub ($c) {
     my $client  = $c->tx->remote_address;
     my $allowed = $rate->allow($client);
     my %headers = $rate->headers($client);
+    delete $headers{'Retry-After'} if $allowed;     # there after the last request that was allowed
     $c->res->headers->header($_ => $headers{$_}) for keys %headers;
+
     return $c->render(text => "Hello from worker $$\n") if $allowed;
     $c->render(status => 429, text => "Too many requests\n");
 };

@@ -32,10 +32,11 @@ sub {
 
     my $client  = $env->{REMOTE_ADDR};
     my $allowed = $rate->allow($client);
-    my @headers = ('Content-Type' => 'text/plain', $rate->headers($client));
-    return $allowed
-        ? [200, \@headers, ["Hello from worker $$\n"]]
-        : [429, \@headers, ["Too many requests\n"]];
+    my %headers = ('Content-Type' => 'text/plain', $rate->headers($client));
+    return [429, [%headers], ["Too many requests\n"]] if !$allowed;
+
+    delete $headers{'Retry-After'};     # there after the last request that was allowed
+    return [200, [%headers], ["Hello from worker $$\n"]];
 };
 
 # What the workers did so far, from any one of them.

@@ -113,7 +113,8 @@ above C<limit> never is. Croaks on a cost that is negative, infinite or no numbe
 
 How many requests the key could make now, or how many of that cost: a number with a fraction. The whole part is exact:
 so many requests are allowed at this moment, and not one more. Infinity for a cost of 0. Changes nothing; a key never
-seen has C<limit> left, and no entry is made for it.
+seen has C<limit> left, and no entry is made for it. It is a number to show: a program that decides by it, and charges
+later, lets through all who look before the first one charges.
 
 =head2 retry_after
 
@@ -129,8 +130,8 @@ Round up for a C<Retry-After> header, or use L</"headers">. Changes nothing.
   my @headers = $rate->headers('192.0.2.7');
   my $headers = $rate->headers('192.0.2.7', 2.5);  # hash reference
 
-What an HTTP response should tell the client, as names and values, all of one moment. Ask after L</"allow">, with the
-same cost. Changes nothing. An addition to the documented interface.
+What an HTTP response should tell the client, as names and values. Ask after L</"allow">, with the same cost. Changes
+nothing.
 
 =over 4
 
@@ -140,7 +141,7 @@ B<RateLimit-Limit>: C<limit>, rounded down.
 
 =item *
 
-B<RateLimit-Remaining>: Requests left, rounded down.
+B<RateLimit-Remaining>: Requests of cost 1 that are left, rounded down.
 
 =item *
 
@@ -149,16 +150,20 @@ B<RateLimit-Reset>: Seconds until the bucket is full, rounded up; 0 when it is.
 =item *
 
 B<Retry-After>: Seconds until L</"allow"> with that cost, 1 if not given, says yes, rounded up, so at least 1. Left out
-when it would say yes now, or never. After the last request that was allowed it is there too, for the next one would be
-refused.
+when it would say yes now, or never.
 
 =back
+
+All of them are of one moment, that of this call. So C<Retry-After> is there after the last request that was allowed,
+too, since the next one would be refused (remove it from a redirect, which would wait so long); and it is missing after a
+refusal if a token has flowed in since. The names are those of the IETF's draft of 2021, with a header for each number.
 
 =head2 reset
 
   my $had_bucket = $rate->reset('192.0.2.7');
 
-Fills the key's bucket. Returns C<1> if the table had one for it, otherwise C<0>.
+Fills the key's bucket: for somebody who lifts a limit by hand, or a test that will not wait. Returns C<1> if the table
+had one for it, otherwise C<0>.
 
 =head2 forget
 
@@ -256,8 +261,13 @@ namespaces may differ.
 
 =head1 SECURITY
 
-A client who invents keys takes slots from others, who then get more requests, not fewer, and C<evicted> shows it. Use
-keys that cost something to obtain, such as addresses or accounts, and not whatever the client sends.
+A client who invents keys takes slots from others, who then get more requests, not fewer, and C<evicted> shows it. A
+bucket that is empty gives way only when 63 other keys have emptied theirs after it in the same group, and nobody knows
+which keys share one. Someone who sends R requests a second keeps no more than C<R * window / limit> buckets empty: with
+twice as many slots as that, no empty bucket is lost.
+
+Keys should cost something to obtain. An IPv4 address does; an IPv6 client owns all addresses with the same first 64
+bits, so use those; a name typed into a form costs nothing. L<Shared::Arena::Guide/"LIMITING LOGINS"> has an example.
 
 =head1 SEE ALSO
 
