@@ -63,6 +63,15 @@ subtest 'each point is there and is met' => sub {
     }
 };
 
+subtest 'killed while it evicts' => sub {
+    my $rate = limiter();
+    $rate->allow("old $_") for 1 .. 64;
+    my (undef, $how) = child('bucket.claimed', 'kill', sub { $rate->allow('new') });
+    is $how, 'killed', 'at its claim of a slot that was in use';
+    my %stats = $rate->stats;
+    is_deeply [@stats{qw(keys evicted)}], [63, 1], 'the bucket that it took is told of';
+};
+
 subtest 'killed while a bucket begins' => sub {
     for my $point (@beginning) {
         my $rate = limiter();

@@ -50,9 +50,19 @@ THX_set_text(pTHX_ struct number *number, SV *text)
 static SV *
 THX_overloaded_number(pTHX_ SV *reference)
 {
-    SV *plain = SvAMAGIC(reference) ? AMG_CALLunary(reference, numer_amg) : NULL;
+    int asked;
 
-    return plain && !SvROK(plain) ? sv_mortalcopy(plain) : NULL;
+    /* The answer may be such an object again: perl asks on, without end. */
+    for (asked = 0; asked < 100 && SvAMAGIC(reference); asked++) {
+        SV *answer = AMG_CALLunary(reference, numer_amg);
+
+        if (!answer)
+            return NULL;
+        if (!SvROK(answer))
+            return sv_mortalcopy(answer);
+        reference = answer;
+    }
+    return NULL;
 }
 
 void

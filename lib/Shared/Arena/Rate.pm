@@ -54,14 +54,15 @@ requests through, not 1000.
 =head2 What is guaranteed
 
 Over any stretch of T seconds, one key is allowed at most C<limit + T * limit / window> requests, rounded down, from
-however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. The arithmetic is in integers, and
-nothing is lost or added up over time.
+however many processes, while C<evicted> and C<contended> in L</"stats"> are 0. A request counts as made at the moment
+at which its call reads the clock. The arithmetic is in integers, and nothing is lost or added up over time.
 
 A refused request takes nothing and does not delay the refill. A client that keeps asking gets all that is due to it,
 however often it asks: with a limit of 1 an hour, a thousand requests a second are allowed one each hour.
 
-A key that nobody has asked for in years has a full bucket, as it should: no clock value wraps. To a process whose
-reading of the clock is older than one already used for a key, no time has passed.
+A key that nobody has asked for in years has a full bucket, as it should: no clock value wraps. A reading of the clock
+that is older than one already used for a key never refills its bucket. It does not occur in operation, since a call
+reads the clock after it has found the bucket.
 
 Keys are told apart by 64 bits of a hash with random seeds. Two of the keys that a program meets do not share a bucket
 by accident, and clients cannot choose keys that do.
@@ -224,8 +225,9 @@ that are not related ask a named arena for it, with the same options.
 =head1 CRASHES
 
 A check is one atomic change of one slot (a compare-and-swap, which writes only what is still as it was read), and two
-more for a key that has no bucket yet. A process that is killed has spent or has not. There is no lock, and what a dead
-process left half done in taking a slot is finished by the next check of that key, or taken over as a free slot.
+more for a key that has no bucket yet. A process that is killed has spent or has not, and the check it was at may be
+missing from C<allowed> and C<denied>. There is no lock, and what a dead process left half done in taking a slot is
+finished by the next check of that key, or taken over as a free slot.
 
 =head1 LIMITS
 
@@ -238,14 +240,16 @@ costs below 1. A rate above 9e9 requests a second may be counted in steps of sev
 
 =item *
 
-All of this is exact for every whole limit up to C<slots * 9 / 64>, which is 576 with the default slots, and for a
-larger one if enough of its factors divide the nanoseconds of C<window>: 5000 an hour, a million a second. For others,
-such as 999,983 a minute, the last request of a full bucket may have to wait for the clock's next nanosecond.
+All of this is exact for windows of whole nanoseconds and every whole limit up to C<slots * 9 / 64>, which is 576 with
+the default slots, and for a larger one if enough of its factors divide the nanoseconds of C<window>: 5000 an hour, a
+million a second. For others, such as 999,983 a minute, the last request of a full bucket may have to wait for the
+clock's next nanosecond, although C<remaining> counts it.
 
 =item *
 
 A cost is taken as the decimal number it was written as, if that is a whole number of the limiter's units of account,
-and otherwise rounded up, by less than what flows in during a nanosecond. Ten times 0.7 is 7 for all usual limits.
+and otherwise rounded up, by less than what flows in during a nanosecond, or by what a double cannot tell. Ten times 0.7
+is 7 for all usual limits.
 
 =item *
 
@@ -253,7 +257,8 @@ Buckets hold tokens only. There is no list of keys and no way to ask for one, si
 
 =item *
 
-Time is the system's monotonic clock, which nobody can set and which stands still while the machine is suspended.
+Time is the system's monotonic clock, which nobody can set and which stands still while the machine is suspended. Up to
+53 years after the machine was started are told apart.
 Processes that share a limiter must be in one time namespace, as processes are unless told otherwise; their pid
 namespaces may differ.
 

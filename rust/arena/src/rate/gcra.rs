@@ -105,6 +105,8 @@ impl Gcra {
     /// `extra_bits` more than a word.
     pub(super) fn new(limit: f64, window: f64, extra_bits: u32) -> Gcra {
         let window = Fraction::nanoseconds_of(window);
+        // A sum that came out just beside a whole number is that number, for everything that looks at it.
+        let limit = Fraction::meant_by(limit).map_or(limit, |meant| meant.count as f64 / meant.of as f64);
         exact(limit, window, FASTEST << extra_bits).unwrap_or_else(|| Gcra::rounded(limit, window))
     }
 
@@ -130,6 +132,11 @@ impl Gcra {
             denominator,
             reciprocal: (u128::from(numerator) << 64) / u128::from(denominator),
         }
+    }
+
+    /// Requests that a full bucket holds.
+    pub(super) fn limit(&self) -> f64 {
+        self.limit
     }
 
     /// The virtual time of a clock reading.
@@ -192,20 +199,25 @@ impl Gcra {
         }
     }
 
-    /// How many times the bucket could pay so many requests now. The whole part is exact, the rest rounded down.
+    /// How many times the bucket could pay so many requests now. The whole part is exact, the rest rounded down. A full
+    /// bucket holds `limit` requests, although rounding may keep the last one until the clock's next nanosecond; but
+    /// where a unit is more than a request, as many as it pays.
     pub(super) fn remaining(&self, arrival: u128, now: Moment, requests: f64) -> f64 {
-        let held = (now.floor + self.capacity).saturating_sub(arrival.max(now.floor));
-        if held == self.capacity && requests == 1.0 {
-            return self.limit;
-        }
+        let (is_full, is_coarse) = (arrival <= now.floor, self.whole_units == 0);
+        let full_at = if is_coarse { now.ceiling } else { now.floor };
+        let held = (now.floor + self.capacity).saturating_sub(if is_full { full_at } else { arrival });
         match self.cost(requests) {
             Some(0) => f64::INFINITY,
-            Some(cost) if self.whole_units > 0 => {
-                let whole = (held / cost) as f64;
+            Some(_) if is_full && requests == 1.0 && !is_coarse => self.limit,
+            Some(cost) => {
+                // A full bucket pays any cost there is, once.
+                let whole = ((held / cost) as f64).max(f64::from(u8::from(is_full)));
                 let sum = whole + (held % cost) as f64 / cost as f64;
                 sum.min(below(whole + 1.0))
             }
-            _ => held as f64 / self.units / requests,
+            // More than a bucket holds: less than one.
+            None if is_full => self.limit / requests,
+            None => held as f64 / self.capacity as f64 * (self.limit / requests),
         }
     }
 

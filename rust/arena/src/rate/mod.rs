@@ -200,7 +200,7 @@ impl Limiter {
         let (arrival, clock) = (self.home(key).arrival(), clock::monotonic_ns());
         let whole_seconds = |nanoseconds: u64| nanoseconds.div_ceil(1_000_000_000);
         Outlook {
-            limit: self.policy.limit as u64,
+            limit: self.gcra.limit() as u64,
             remaining: self.gcra.remaining(arrival, self.gcra.moment(clock), 1.0) as u64,
             reset: whole_seconds(self.gcra.refill_ns(arrival, clock)),
             retry_after: self.gcra.cost(cost).map(|units| whole_seconds(self.gcra.wait_ns(arrival, clock, units))),

@@ -60,6 +60,14 @@ impl Line<'_> {
         true
     }
 
+    /// Adds so many, or takes them back when negated.
+    fn count_evicted(self, buckets: u64) {
+        if buckets != 0 {
+            // Relaxed: a statistic.
+            self.tally.evicted.fetch_add(buckets, Ordering::Relaxed);
+        }
+    }
+
     /// A number that no other claim in the table has: lines count for themselves.
     fn serial(&self) -> u64 {
         const COUNT_BITS: u32 = 50;
@@ -140,7 +148,6 @@ impl<'a> Home<'a> {
                 }
                 Lookup::Absent => {
                     if let Some(slot) = self.claim(now, line) {
-                        failpoint::hit("bucket.claimed");
                         if self.settle(slot, moment, cost) {
                             return Outcome::Allowed;
                         }
@@ -206,15 +213,16 @@ impl<'a> Home<'a> {
     /// the key or changed the slot first.
     fn claim(&self, now: Moment, line: Line<'_>) -> Option<usize> {
         let (slot, seen) = self.cheapest(now)?;
+        // Counted beforehand: who dies in between has told of an eviction too many, rather than of one too few.
+        let evicts = matches!(self.format.content(seen), Content::Bucket(arrival) if arrival > now.floor);
+        line.count_evicted(u64::from(evicts));
         // SYNC(settle): the claim, before the fence in settle().
-        if !self.change(slot, seen, Format::claim(self.hash, line.serial())) {
-            return None;
+        if self.change(slot, seen, Format::claim(self.hash, line.serial())) {
+            failpoint::hit("bucket.claimed");
+            return Some(slot);
         }
-        if matches!(self.format.content(seen), Content::Bucket(arrival) if arrival > now.floor) {
-            // Relaxed: a statistic.
-            line.tally.evicted.fetch_add(1, Ordering::Relaxed);
-        }
-        Some(slot)
+        line.count_evicted(u64::from(evicts).wrapping_neg());
+        None
     }
 
     /// The slot that is given up with the least loss, and what it holds; None when the key is there after all.
