@@ -79,8 +79,8 @@ more than a given number in any window, see L<Shared::Arena::Guide/"A STRICT CAP
 
 =head2 One limiter, one policy
 
-C<limit> and C<window> belong to the limiter. A route with a limit of its own has a limiter of its own, and asking for
-an existing limiter with other numbers croaks. Routes that draw on one budget at different prices use one limiter and
+A limiter has one C<limit> and one C<window>. A route with a limit of its own has a limiter of its own, and asking for
+an existing one with other numbers croaks. Routes that draw on one budget at different prices use one limiter and
 the cost argument of L</"allow">.
 
 =head2 More keys than slots
@@ -91,7 +91,7 @@ itself as buckets refill. Only buckets being spent from need slots.
 A key may use 64 slots, chosen by its hash. If all of them belong to other keys that are being spent from, the one that
 has spent least gives way: its key has a full bucket again, and C<evicted> counts it. So a table that is too small lets
 more requests through than it should, and never refuses one that it should allow. With twice as many slots as keys being
-spent from this does not happen; see L<Shared::Arena::Guide/"SIZES">.
+spent from this hardly ever happens; see L<Shared::Arena::Guide/"SIZES">.
 
 =head1 METHODS
 
@@ -224,10 +224,10 @@ that are not related ask a named arena for it, with the same options.
 
 =head1 CRASHES
 
-A check is one atomic change of one slot (a compare-and-swap, which writes only what is still as it was read), and two
-more for a key that has no bucket yet. A process that is killed has spent or has not, and the check it was at may be
-missing from C<allowed> and C<denied>. There is no lock, and what a dead process left half done in taking a slot is
-finished by the next check of that key, or taken over as a free slot.
+A check is one atomic change of one slot (a compare-and-swap, which writes only what is still as it was read), or two
+for a key that has no bucket yet. A process that is killed has spent or has not, and the check it was at may be missing
+from C<allowed> and C<denied>. There is no lock, and what a dead process left half done in taking a slot is finished by
+the next check of that key, or taken over as a free slot.
 
 =head1 LIMITS
 
@@ -240,16 +240,17 @@ costs below 1. A rate above 9e9 requests a second may be counted in steps of sev
 
 =item *
 
-All of this is exact for windows of whole nanoseconds and every whole limit up to C<slots * 9 / 64>, which is 576 with
-the default slots, and for a larger one if enough of its factors divide the nanoseconds of C<window>: 5000 an hour, a
-million a second. For others, such as 999,983 a minute, the last request of a full bucket may have to wait for the
-clock's next nanosecond, although C<remaining> counts it.
+All of this is exact if C<window> is a whole number of nanoseconds and C<limit> a whole number up to C<slots * 9 / 64>,
+which is 576 with the default slots, or a larger one of which enough factors divide those nanoseconds: 5000 an hour, a
+million a second. It is so for most simple fractions too, such as 2.5 in a third of a second. For other policies,
+such as 999,983 a minute, the last request of a full bucket may have to wait for the clock's next nanosecond, although
+C<remaining> counts it.
 
 =item *
 
 A cost is taken as the decimal number it was written as, if that is a whole number of the limiter's units of account,
-and otherwise rounded up, by less than what flows in during a nanosecond, or by what a double cannot tell. Ten times 0.7
-is 7 for all usual limits.
+and otherwise rounded up, by less than 1e-15 of it and what flows in during a nanosecond. Ten times 0.7 is 7 for all
+usual limits.
 
 =item *
 
