@@ -179,6 +179,7 @@ impl Arena {
 
     #[cold]
     fn draw_line(&self) -> usize {
+        // Relaxed: as in `line`; threads that draw at once end with one of their lines.
         let line = self.mapping.header().processes.fetch_add(1, Ordering::Relaxed);
         self.drawn_line.store(process::life() << 32 | u64::from(line), Ordering::Relaxed);
         line as usize

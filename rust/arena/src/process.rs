@@ -63,7 +63,7 @@ fn map_wiped() -> &'static Wiped {
         extern "C" fn wipe() {
             wiped().life.store(0, Ordering::Relaxed);
         }
-        // SAFETY: the handler is a plain function that only stores two integers.
+        // SAFETY: the handler is a plain function that only stores an integer.
         unsafe { libc::pthread_atfork(None, None, Some(wipe)) };
     }
     // SAFETY: the page is mapped for the life of the process, zeroed, aligned, and only touched through atomics.
@@ -102,6 +102,7 @@ fn ask(life: u64) -> Thread {
 /// Which life of the process this is: never 0, and another one in a forked child than in its parent.
 #[inline]
 pub(crate) fn life() -> u64 {
+    // Relaxed: as in `thread`.
     match wiped().life.load(Ordering::Relaxed) {
         0 => begin_life(),
         life => life,
@@ -111,6 +112,7 @@ pub(crate) fn life() -> u64 {
 #[cold]
 fn begin_life() -> u64 {
     static LIVES: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: only that a child's number is not its parent's matters, and that all threads of a process get one.
     let fresh = LIVES.fetch_add(1, Ordering::Relaxed) + 1;
     match wiped().life.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => fresh,

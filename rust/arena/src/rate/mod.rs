@@ -1,7 +1,8 @@
 //! A rate limiter: one bucket per key, shared by every process.
 //!
-//! `gcra` decides, `table` keeps the buckets, `slot` says how they are written down. A check is one compare-and-swap; a refusal writes nothing but
-//! statistics; asking what remains writes nothing at all. A process that dies has spent or has not.
+//! `gcra` decides, `table` keeps the buckets, `slot` says how they are written down. A check is one compare-and-swap, or
+//! two where a bucket begins; a refusal writes nothing but statistics; asking what remains writes nothing at all. A
+//! process that dies has spent or has not.
 
 mod gcra;
 mod slot;
@@ -226,6 +227,7 @@ impl Limiter {
     /// The statistics. Walks the whole table.
     #[must_use]
     pub fn figures(&self) -> Figures {
+        // Relaxed: statistics.
         let sum = |cell: fn(&Tally) -> &crate::sync::AtomicU64| {
             self.tallies.iter().fold(0u64, |sum, tally| sum.wrapping_add(cell(tally).load(Ordering::Relaxed)))
         };

@@ -25,8 +25,9 @@ use crate::sync::{fence, Ordering, Pair};
 /// Lines of a group.
 const LINES: usize = GROUP_BUCKETS / LINE_BUCKETS;
 
-/// How often a check starts over when others change the slots it works on. Each failure is another check's
-/// progress, so this many in a row do not happen; past it the request is allowed and counted in `contended`.
+/// How often a check starts over when others change the slots it works on. Mostly, each failure is another check's
+/// progress; but in a full group, keys that begin at once may take each other's claims. Past so many in a row the
+/// request is allowed and counted in `contended`.
 const TRIES: u32 = if cfg!(miri) { 100 } else { 100_000 };
 
 /// How a check ended.
@@ -231,7 +232,7 @@ impl<'a> Home<'a> {
         for line in self.lines() {
             for slot in line..line + LINE_BUCKETS {
                 // The words may belong to different moments: then the claim fails. SYNC(bucket): the second before the
-                // first, so that the key's own bucket is never taken for another's, and nobody evicted beside it.
+                // first, so that the key's own slot is never taken for the one that another key had there before.
                 let second = self.group[slot].second(Ordering::Acquire);
                 let first = self.group[slot].first(Ordering::Relaxed);
                 let loss = self.format.loss(second, now.floor);
@@ -252,6 +253,7 @@ impl<'a> Home<'a> {
 
     /// Turns a claim into a bucket that has paid `cost`, if the key has no other. False: look again.
     fn settle(&self, mine: usize, moment: impl Fn() -> Moment, cost: u128) -> bool {
+        // SYNC(bucket): whoever made the claim did so before the fence below.
         let claim = self.group[mine].load(Ordering::Acquire);
         if !self.is_claim(claim) {
             return false;
@@ -260,6 +262,7 @@ impl<'a> Home<'a> {
         // only then looks: of two, at least one sees the other's claim.
         fence(Ordering::SeqCst);
         let rival = self.find_own(Ordering::Acquire, |slot| {
+            // SYNC(bucket): pairs with the release half of change().
             let other = self.group[slot].load(Ordering::Acquire);
             if slot == mine || !self.format.is_of(other.0, self.hash) || other.1 == EMPTY.1 {
                 return None;
@@ -292,6 +295,7 @@ impl<'a> Home<'a> {
 
 /// Buckets that are not full: what `keys` counts.
 pub(super) fn count_in_use(table: &[BucketGroup], format: Format, now: Moment) -> u64 {
+    // Relaxed: a figure; each slot is seen whole.
     let in_use = |pair: &&Pair| match format.content(pair.load(Ordering::Relaxed)) {
         Content::Bucket(arrival) => arrival > now.floor,
         Content::Empty | Content::Claim => false,
