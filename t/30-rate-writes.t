@@ -3,14 +3,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestRegion;
 use Test::More;
 
 use Shared::Arena;
 
 # What each method writes into the arena: asking nothing, a denial its statistics, a request one slot more.
-
-# A limiter's region: a header, 64 lines of statistics, slots of 16 bytes.
-use constant { STATISTICS => 128, SLOTS => 128 + 64 * 64, LINE => 64, SLOT => 16 };
 
 my $arena = Shared::Arena->create(name => 'written', size => 64 * 1024, regions => 4);
 my $rate  = $arena->rate('l', limit => 10, window => 10, slots => 64);
@@ -66,7 +64,7 @@ subtest 'remaining, retry_after, headers, stats and slots write nothing at all' 
 };
 
 # The line of this process: the one in which its first requests were counted.
-my ($line) = grep { $arena->peek('l', STATISTICS + $_ * LINE, LINE) =~ /[^\0]/ } 0 .. 63;
+my ($line) = grep { $arena->peek('l', STATISTICS + $_ * LINE, LINE) =~ /[^\0]/ } 0 .. LINES - 1;
 
 subtest 'a denial writes that it was one' => sub {
     is_deeply changes(sub { $rate->allow('key 10') for 1 .. 100 }), { "statistics $line" => { 1 => 1 } }, 'of an empty bucket';

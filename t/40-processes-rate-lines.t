@@ -3,14 +3,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestRegion;
 use Test::More;
 
 use Shared::Arena;
 
 # Each process of a pool counts in a line of its own, in each arena, so that none waits for a line that another writes.
 # While there are more processes than lines, some share one, and the sums are as exact.
-
-use constant { STATISTICS => 128, LINES => 64, LINE => 64 };
 
 # The lines of a limiter's statistics in which something was counted: number => [allowed, denied].
 sub lines_of {

@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestFailpoint;
 use POSIX ();
 use Time::HiRes ();
 use Test::More;
@@ -21,20 +22,6 @@ sub fresh {
     $map->store($_, $old) for 'key', 'lapsing', map {"other $_"} 1 .. 20;
     $map->incr('counter', 5);
     return ($arena, $map);
-}
-
-# Runs the code in a child that has armed the point, until the child ends or stops.
-sub child {
-    my ($point, $action, $code) = @_;
-    my $pid = fork // die "fork: $!";
-    if (!$pid) {
-        Shared::Arena::_failpoint($point, $action);
-        $code->();
-        POSIX::_exit(0);
-    }
-    waitpid $pid, POSIX::WUNTRACED();
-    my $status = ${^CHILD_ERROR_NATIVE};    # $? has no word for a child that stands still
-    return ($pid, POSIX::WIFEXITED($status) ? 'ended' : POSIX::WIFSTOPPED($status) ? 'stopped' : 'killed');
 }
 
 subtest 'killed at every point of every call' => sub {
@@ -161,8 +148,7 @@ subtest 'stopped at every point at which the lock is held' => sub {
             next if $how ne 'stopped';
             $met{$point}++;
             my @wrong = beside_a_stopped_writer($map, $pid, $key, $after);
-            kill CONT => $pid;
-            waitpid $pid, 0;
+            resume($pid);
             my %verdict = $map->_verify;
             my $value   = $map->fetch($key);
             push @wrong, "the stopped call ended with wait status $?" if $?;
@@ -248,8 +234,7 @@ subtest 'a writer stopped while it looks for room' => sub {
         # It may have the room that one of them was given, or bring one more.
         cmp_ok abs($answers{1} - $deleted), '<=', 1, 'and store as many new keys';
         Shared::Arena::_lock_patience(5);
-        kill CONT => $pid;
-        waitpid $pid, 0;
+        resume($pid);
         is $? >> 8, $map->exists('one') ? 0 : 1, 'continued, it says what it has done';
         1 while $map->store('last ' . rand, 'x') == 1;
         is $map->stats->{used}, 64, 'the map is full to the last slot';
@@ -300,8 +285,7 @@ subtest 'a writer stopped in the middle' => sub {
     croaks_like { $map->delete('key') } qr/->delete: .*thread $pid/, 'and so does a delete';
     is $map->stats->{busy}, $busy + 2, 'both are counted';
     Shared::Arena::_lock_patience(5);
-    kill CONT => $pid;
-    waitpid $pid, 0;
+    resume($pid);
     is $?, 0, 'continued, it comes to its end';
     is $map->fetch('key'), $new, 'and has stored what it was asked to';
     my %verdict = $map->_verify;

@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestFailpoint;
 use POSIX ();
 use Test::More;
 
@@ -19,34 +20,14 @@ my $limit     = 10;
 
 sub limiter { return Shared::Arena->create(size => 16 * 1024)->rate('l', limit => $limit, window => 1000, slots => 64) }
 
-# Children that stand still, which nothing else would end.
-my %stopped;
-END { kill KILL => keys %stopped if %stopped }
-
-# Runs the code in a child that has armed the point, until the child ends or stops.
-sub child {
-    my ($point, $action, $code) = @_;
-    my $pid = fork;
-    die "fork: $!" if !defined $pid;
-    if (!$pid) {
-        watchdog(60);
-        Shared::Arena::_failpoint($point, $action);
-        my $answer = eval { $code->() };
-        POSIX::_exit($answer ? 0 : 1);
-    }
-    waitpid $pid, POSIX::WUNTRACED();
-    my $status = ${^CHILD_ERROR_NATIVE};
-    my $how    = POSIX::WIFEXITED($status) ? 'ended' : POSIX::WIFSTOPPED($status) ? 'stopped' : 'killed';
-    $stopped{$pid} = 1 if $how eq 'stopped';
-    return ($pid, $how);
-}
+# A child that is to be killed or stopped at the point while it asks; it ends with status 0 if it was allowed.
+sub asks { my ($point, $action, $ask) = @_; return child($point, $action, sub { POSIX::_exit($ask->() ? 0 : 1) }) }
 
 # Lets a stopped child go on. Whether it was allowed what it had asked for.
 sub finish {
     my ($pid) = @_;
-    delete $stopped{$pid} or return !!fail('the child has not stopped');
-    kill CONT => $pid;
-    return reap($pid) == 0;
+    my $status = resume($pid);
+    return defined $status ? $status == 0 : !!fail('the child has not stopped');
 }
 
 sub drained { my ($rate, $key) = @_; my $allowed = 0; $allowed++ while $allowed < 2 * $limit && $rate->allow($key); return $allowed }
@@ -59,7 +40,7 @@ subtest 'each point is there and is met' => sub {
     for my $point (@points) {
         my $rate = limiter();
         $rate->allow('k') if $point eq 'bucket.spent';
-        is +(child($point, 'kill', sub { $rate->allow('k') }))[1], 'killed', $point;
+        is +(asks($point, 'kill', sub { $rate->allow('k') }))[1], 'killed', $point;
     }
 };
 
@@ -75,7 +56,7 @@ subtest 'killed while it evicts' => sub {
 subtest 'killed while a bucket begins' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
-        child($point, 'kill', sub { $rate->allow('k', 3) });
+        asks($point, 'kill', sub { $rate->allow('k', 3) });
         is $rate->stats->{keys}, 0, "at $point: there is no bucket";
         is_deeply { $rate->headers('k') }, { 'RateLimit-Limit' => $limit, 'RateLimit-Remaining' => $limit, 'RateLimit-Reset' => 0 }, 'its key is a new one';
         is $rate->reset('k') + $rate->forget('k'), 0, 'with nothing to fill up or give back';
@@ -89,7 +70,7 @@ subtest 'killed while a bucket begins' => sub {
 subtest 'killed after it has paid' => sub {
     my $rate = limiter();
     $rate->allow('k', 2);
-    child('bucket.spent', 'kill', sub { $rate->allow('k', 3) });
+    asks('bucket.spent', 'kill', sub { $rate->allow('k', 3) });
     is $rate->headers('k')->{'RateLimit-Remaining'}, $limit - 5, 'what it has paid is gone';
     is drained($rate, 'k'), $limit - 5, 'the rest is there';
     is $rate->stats->{allowed}, 1 + $limit - 5, 'and only its count is missing';
@@ -98,7 +79,7 @@ subtest 'killed after it has paid' => sub {
 subtest 'a table full of what the dead have begun' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
-        my $deaths = grep { my $n = $_; (child($point, 'kill', sub { $rate->allow("dead $n") }))[1] eq 'killed' } 1 .. 64;
+        my $deaths = grep { my $n = $_; (asks($point, 'kill', sub { $rate->allow("dead $n") }))[1] eq 'killed' } 1 .. 64;
         is $deaths, 64, "sixty-four killed at $point";
         is_deeply [grep { drained($rate, "new $_") != $limit } 1 .. 64], [], 'leave room for 64 others, and whole buckets';
         my %stats = $rate->stats;
@@ -114,7 +95,7 @@ subtest 'the dead begin the keys that others ask for' => sub {
         my $rate = limiter();
         $rate->allow("live $_", 5) for 1 .. 63;
         for my $death (1 .. 30) {
-            child($point, 'kill', sub { $rate->allow('k') });
+            asks($point, 'kill', sub { $rate->allow('k') });
             $rate->forget('k') if $death % 3 == 0;
         }
         is drained($rate, 'k'), $limit, "thirty deaths at $point take nothing from it";
@@ -127,7 +108,7 @@ subtest 'the dead begin the keys that others ask for' => sub {
 subtest 'stopped while a bucket begins, and others ask for its key' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
-        my ($pid, $how) = child($point, 'stop', sub { $rate->allow('k') });
+        my ($pid, $how) = asks($point, 'stop', sub { $rate->allow('k') });
         is $how, 'stopped', "at $point";
         is $rate->headers('k')->{'RateLimit-Remaining'}, $limit, 'it has spent nothing yet';
         is drained($rate, 'k'), $limit, 'others do not wait for it, and get the limit';
@@ -135,7 +116,7 @@ subtest 'stopped while a bucket begins, and others ask for its key' => sub {
         my %stats = $rate->stats;
         is_deeply [@stats{qw(keys allowed denied evicted contended)}], [1, $limit, 2, 0, 0], 'and all is counted';
 
-        ($pid) = child($point, 'stop', sub { $rate->allow('other') });
+        ($pid) = asks($point, 'stop', sub { $rate->allow('other') });
         $rate->allow('other') for 1 .. 4;
         ok finish($pid), 'when something is left, it gets that';
         is drained($rate, 'other'), $limit - 5, 'and pays for it';
@@ -145,7 +126,7 @@ subtest 'stopped while a bucket begins, and others ask for its key' => sub {
 subtest 'stopped while a bucket begins, and others take its slot' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
-        my ($pid) = child($point, 'stop', sub { $rate->allow('k', 3) });
+        my ($pid) = asks($point, 'stop', sub { $rate->allow('k', 3) });
         $rate->allow("other $_", 5) for 1 .. 64;
         my %stats = $rate->stats;
         is_deeply [@stats{qw(keys evicted)}], [64, 0], "at $point: there is room for 64 others";
@@ -159,7 +140,7 @@ subtest 'stopped while a bucket begins, and others take its slot' => sub {
 subtest 'stopped while a bucket begins, and others give the key back' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
-        my ($pid) = child($point, 'stop', sub { $rate->allow('k', 3) });
+        my ($pid) = asks($point, 'stop', sub { $rate->allow('k', 3) });
         $rate->allow('k', 5);
         is $rate->forget('k'), 1, "at $point: a bucket that another has begun is given back";
         ok finish($pid), 'when it goes on, it is allowed';
@@ -173,7 +154,7 @@ subtest 'two stopped while they begin one key' => sub {
     for my $first (@beginning) {
         for my $order ([0, 1], [1, 0]) {
             my $rate = limiter();
-            my @pids = map { my $point = $_; (child($point, 'stop', sub { $rate->allow('k', 3) }))[0] } $first, 'bucket.settled';
+            my @pids = map { my $point = $_; (asks($point, 'stop', sub { $rate->allow('k', 3) }))[0] } $first, 'bucket.settled';
             is scalar(grep { finish($pids[$_]) } @$order), 2, "at $first and after it: both are allowed";
             is $rate->headers('k')->{'RateLimit-Remaining'}, $limit - 6, 'and both have paid';
             is $rate->forget('k') . $rate->forget('k'), '10', 'out of one bucket';
@@ -188,7 +169,7 @@ subtest 'stopped by a clock that is behind' => sub {
     for my $point (@beginning) {
         my $rate = limiter();
         $rate->allow("old $_", 1) for 1 .. 60;
-        my ($pid) = child($point, 'stop', sub { set_clock(undef, 1000 + 150); $rate->allow('k', $limit) });
+        my ($pid) = asks($point, 'stop', sub { set_clock(undef, 1000 + 150); $rate->allow('k', $limit) });
         is $rate->allow('k', $limit), 1, "at $point: whoever is first is allowed";
         ok !finish($pid), 'and not the other';
         is $rate->forget('k') . $rate->forget('k'), '10', 'and there is one bucket';

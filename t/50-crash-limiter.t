@@ -4,6 +4,7 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
 use TestKilledClients;
+use TestRegion;
 use Test::More;
 
 use Shared::Arena;
@@ -45,9 +46,7 @@ cmp_ok $granted + $rest, '>=', $limit - $kills, 'and no more is missing than one
 cmp_ok $stats{keys}, '<=', 201, 'no key is in the table twice';
 is $stats{evicted}, 0, 'none was evicted';
 
-# The same without chance: a slot that somebody had claimed when he died, written by hand. See Shared::Arena::Format.
-use constant { SLOTS => 128 + 64 * 64, SLOT => 16, CLAIM => 0xff << 56 };
-
+# The same without chance: a slot that somebody had claimed when he died, written by hand.
 sub limiter { my $own = Shared::Arena->create(size => 16 * 1024); return ($own, $own->rate('l', limit => 5, window => 1000, slots => 64)) }
 
 subtest 'claims of the dead, of keys that nobody asks for again' => sub {
