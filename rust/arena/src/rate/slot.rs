@@ -126,6 +126,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_free_is_lost_first_then_a_claim_then_what_has_spent_least() {
+        for slots in SIZES {
+            let format = Format::of_table(slots);
+            let word = |unit: u128| format.bucket(7, unit << format.group_bits).1;
+            let now = 1000 << format.group_bits;
+            let losses = [word(999), Format::claim(7, 1).1, word(1000), word(1001)].map(|word| format.loss(word, now));
+            assert!(losses[0] == 0 && losses.windows(2).all(|pair| pair[0] < pair[1]), "{losses:?}");
+            assert_eq!(format.loss(EMPTY.1, now), 0);
+            assert!(format.loss(word(0), 0) > format.loss(Format::claim(7, 1).1, 0), "at the start of the clock");
+        }
+    }
+
+    #[test]
     fn every_bit_of_the_hash_tells_keys_apart() {
         for slots in SIZES {
             let format = Format::of_table(slots);

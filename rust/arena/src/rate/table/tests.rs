@@ -71,6 +71,28 @@ fn a_refilled_bucket_is_reused_before_a_live_one_is_evicted_and_then_the_fullest
 }
 
 #[test]
+fn of_buckets_that_only_low_bits_tell_apart_the_least_spent_gives_way() {
+    let (fixture, format) = (Fixture::new(), Format::of_table(2 * SLOTS));
+    let home = |number: u64| Home { group: &fixture.table[0].slots, format, hash: number << 1 };
+    for number in 1..=SLOTS {
+        let bucket = format.bucket(number << 1, if number == 50 { 2000 } else { 2001 });
+        assert!(home(number).change(number as usize - 1, EMPTY, bucket));
+    }
+    let (slot, _) = home(100).cheapest(Moment { floor: 0, ceiling: 0 }).unwrap();
+    assert_eq!(slot, 49);
+}
+
+#[test]
+fn a_bucket_begins_no_part_of_a_unit_early() {
+    let (fixture, gcra) = (Fixture::new(), Gcra::new(999_983.0, 60.0, 0));
+    let clock = 1_000_000_001;
+    let now = gcra.moment(clock);
+    assert_ne!(now.floor, now.ceiling, "a policy that is rounded");
+    fixture.spend(&gcra, 5, clock, 1.0);
+    assert_eq!(fixture.home(5).arrival(), now.ceiling + gcra.cost(1.0).unwrap());
+}
+
+#[test]
 fn a_table_of_one_group_holds_as_many_keys_as_slots() {
     let (fixture, gcra) = (Fixture::new(), Gcra::new(1.0, 1.0, 0));
     let keys: Vec<u64> = (0..SLOTS).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
