@@ -3,15 +3,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestLimiter;
 use Test::More;
 
 use Shared::Arena;
 
 # What each method of a limiter does, at one moment.
 
-my $arena = Shared::Arena->create(size => 8 * 1024 * 1024, regions => 100);
-my $serial = 0;
-sub limiter { my (%option) = @_; return $arena->rate('limiter ' . $serial++, slots => 64, %option) }
 sub near { my ($got, $wanted, $name) = @_; local $Test::Builder::Level = $Test::Builder::Level + 1; return cmp_ok abs($got - $wanted), '<', 1e-6 * (1 + abs $wanted), $name }
 
 set_clock(undef, 1000);
@@ -36,6 +34,7 @@ subtest 'a new key is full, and asking makes no entry' => sub {
 };
 
 subtest 'the defaults' => sub {
+    my $arena = Shared::Arena->create;
     my $rate = $arena->rate('default');
     my %stats = $rate->stats;
     is_deeply [@stats{qw(limit window slots)}], [100, 60, 4096], 'a hundred a minute, for 4096 keys';

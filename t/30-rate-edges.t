@@ -3,23 +3,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestLimiter;
 use Test::More;
 
 use Shared::Arena;
 
 # What is promised for every limiter, held against limiters at the edges of what can be asked for.
-
-my $arena = Shared::Arena->create(size => 8 * 1024 * 1024, regions => 100);
-my $serial = 0;
-sub limiter { my (%option) = @_; return $arena->rate('limiter ' . $serial++, %option) }
-
-# How many are allowed until one is not, but no more than `most`.
-sub allowed {
-    my ($rate, $key, $cost, $most) = @_;
-    my $allowed = 0;
-    $allowed++ while $allowed < $most && $rate->allow($key, $cost);
-    return $allowed;
-}
 
 set_clock(undef, 123_456.789012345);
 

@@ -3,16 +3,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestLimiter;
 use TestOutlook;
 use Test::More;
 
 use Shared::Arena;
 
 # What an HTTP response says about a client's bucket: whole requests, whole seconds, all of one moment.
-
-my $arena = Shared::Arena->create(size => 8 * 1024 * 1024, regions => 400);
-my $serial = 0;
-sub limiter { my (%option) = @_; return $arena->rate('limiter ' . $serial++, slots => 64, %option) }
 
 # The headers for a key at a moment: limit, remaining, reset and, if it is there, the time to wait.
 my @Fields = qw(RateLimit-Limit RateLimit-Remaining RateLimit-Reset Retry-After);
@@ -157,17 +154,17 @@ subtest 'of one moment' => sub {
 };
 
 subtest 'asking writes nothing' => sub {
-    my $name = 'limiter ' . $serial;
-    my $rate = limiter(limit => 2, window => 10);
+    my $arena = Shared::Arena->create(size => 16 * 1024);
+    my $rate  = $arena->rate('l', limit => 2, window => 10, slots => 64);
     set_clock(undef, 1000);
     $rate->allow("k$_", 1 + $_ % 2) for 1 .. 20;
-    my $length = ($arena->region($name))[1];
-    my $before = $arena->peek($name, 0, $length);
+    my $length = ($arena->region('l'))[1];
+    my $before = $arena->peek('l', 0, $length);
     for my $now (1000, 1003, 1007, 1e6) {
         set_clock(undef, $now);
         for my $n (1 .. 50) { my %list = $rate->headers("k$n", $_) for 0, 1, 2, 3; $rate->headers("k$n") }
     }
-    ok $arena->peek($name, 0, $length) eq $before, 'not one byte';
+    ok $arena->peek('l', 0, $length) eq $before, 'not one byte';
 };
 
 subtest 'costs that are none' => sub {

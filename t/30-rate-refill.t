@@ -3,15 +3,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestLimiter;
 use Test::More;
 
 use Shared::Arena;
 
 # Over any time T a key is allowed limit + T * limit / window, no more; and who keeps asking gets all of it.
-
-my $arena = Shared::Arena->create(size => 8 * 1024 * 1024, regions => 200);
-my $serial = 0;
-sub limiter { my (%option) = @_; return $arena->rate('limiter ' . $serial++, slots => 64, %option) }
 
 # `rate` a second with a burst of `burst`, drained at the start, then polled each `step` to `end`: how many are allowed.
 sub polled {

@@ -3,23 +3,12 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestLimiter;
 use Test::More;
 
 use Shared::Arena;
 
 # The whole part of what `remaining` answers is exact: so many requests are allowed at that moment, and one more is not.
-
-my $arena = Shared::Arena->create(size => 32 * 1024 * 1024, regions => 600);
-my $serial = 0;
-sub limiter { my (%option) = @_; return $arena->rate('limiter ' . $serial++, %option) }
-
-# How many are allowed until one is not, but no more than `most`.
-sub allowed {
-    my ($rate, $key, $cost, $most) = @_;
-    my $allowed = 0;
-    $allowed++ while $allowed < $most && $rate->allow($key, $cost);
-    return $allowed;
-}
 
 subtest 'the limit itself, at one moment' => sub {
     my %policies = (
@@ -45,7 +34,7 @@ subtest 'the limit itself, at one moment' => sub {
 };
 
 subtest 'seven a minute in the default table' => sub {
-    my $rate = limiter(limit => 7, window => 60);
+    my $rate = limiter(limit => 7, window => 60, slots => 4096);
     my @wrong;
     for my $n (1 .. 2000) {
         set_clock(undef, 1000 + $n / 7);

@@ -683,12 +683,16 @@ void sa_rate_release(struct sa_rate *rate);
 
 /*
  Spends `cost` requests of the key's bucket if it holds them; true when it did. `cost` is finite and not
- negative. A cost above the limit is never allowed.
+ negative, here and below. A cost above the limit is never allowed. Constant time, without a lock, as are all calls
+ that are given a key.
 
  # Safety
  `rate` is a live handle; `key` points at `key_len` bytes.
  */
-bool sa_rate_allow(const struct sa_rate *rate, const uint8_t *key, size_t key_len, double cost);
+bool sa_rate_allow(const struct sa_rate *rate,
+                   const uint8_t *key,
+                   size_t key_len,
+                   double cost);
 
 /*
  How many requests of that cost the key could make now; infinitely many of cost 0. The whole part is exact, the rest

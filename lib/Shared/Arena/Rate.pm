@@ -206,8 +206,8 @@ B<evicted>: How many buckets in use gave way to other keys. If it grows, C<slots
 =item *
 
 B<contended>: How often L</"allow"> gave up because other calls kept changing the slots it worked on. Such a request is
-allowed, and counted in C<allowed>, but charged to nobody. This takes a great many attempts that fail in a row, each
-because another one succeeded, so anything but 0 is remarkable.
+allowed, and counted in C<allowed>, but charged to nobody. This takes 100,000 attempts in a row that fail because of
+another one's, so anything but 0 is remarkable.
 
 =back
 

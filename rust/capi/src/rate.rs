@@ -83,7 +83,8 @@ pub unsafe extern "C" fn sa_rate_release(rate: *mut sa_rate) {
 }
 
 /// Spends `cost` requests of the key's bucket if it holds them; true when it did. `cost` is finite and not
-/// negative. A cost above the limit is never allowed.
+/// negative, here and below. A cost above the limit is never allowed. Constant time, without a lock, as are all calls
+/// that are given a key.
 ///
 /// # Safety
 /// `rate` is a live handle; `key` points at `key_len` bytes.

@@ -121,7 +121,6 @@ impl Gcra {
             }
             _ => (limit * units) as u64,
         };
-        let capacity = capacity.max(1);
         let (numerator, denominator) = (capacity * window.of, window.count);
         Gcra {
             limit,

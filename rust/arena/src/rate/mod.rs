@@ -244,12 +244,11 @@ impl Limiter {
 
 /// Seconds, rounded up where a double does not tell nanoseconds: whoever waits so long has waited long enough.
 fn seconds(nanoseconds: u64) -> f64 {
-    let nearest = nanoseconds as f64 / 1e9;
-    if (nearest * 1e9) as u64 >= nanoseconds {
-        nearest
-    } else {
-        f64::from_bits(nearest.to_bits() + 1)
+    let mut seconds = nanoseconds as f64 / 1e9;
+    while ((seconds * 1e9) as u64) < nanoseconds {
+        seconds = f64::from_bits(seconds.to_bits() + 1);
     }
+    seconds
 }
 
 fn check_range(what: &str, value: f64, smallest: f64, largest: f64) -> Result<()> {
@@ -262,4 +261,38 @@ fn check_range(what: &str, value: f64, smallest: f64, largest: f64) -> Result<()
 
 fn damaged() -> Error {
     Error::Corrupt("the region of this limiter is damaged".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_out_of_range_is_refused_and_nothing_is_carved() {
+        let arena = Arena::on_heap(1 << 16, 2).unwrap();
+        let good = Policy { limit: 5.0, window: 1.0, slots: 64 };
+        for bad in [
+            Policy { limit: 0.0, ..good },
+            Policy { limit: -1.0, ..good },
+            Policy { limit: f64::NAN, ..good },
+            Policy { limit: MAX_LIMIT * 1.001, ..good },
+            Policy { window: 0.0, ..good },
+            Policy { window: f64::INFINITY, ..good },
+            Policy { window: MAX_WINDOW + 1.0, ..good },
+            Policy { slots: 0, ..good },
+            Policy { slots: MAX_SLOTS + 1, ..good },
+        ] {
+            assert!(matches!(Limiter::bind(&arena, b"l", bad), Err(Error::Invalid(_))), "{bad}");
+        }
+        assert_eq!(Limiter::bind(&arena, b"l", good).unwrap().policy, good);
+    }
+
+    #[test]
+    fn seconds_are_never_too_few_for_the_nanoseconds() {
+        for nanoseconds in [0, 1, 999_999_999, (1 << 53) - 1, (1 << 53) + 1, 315_576_000_000_000_001, u64::MAX >> 2] {
+            for near in nanoseconds..nanoseconds + 100 {
+                assert!((seconds(near) * 1e9) as u64 >= near, "{near}");
+            }
+        }
+    }
 }
