@@ -26,6 +26,20 @@ subtest 'a limit that a sum left just beside a whole number' => sub {
     }
 };
 
+subtest 'a cost that a sum left just beside the limit' => sub {
+    for my $pair ((map { [$_, $_] } 0.1 + 0.2, 1.1 * 3, 1.1 * 1.1, 1 + 2.3e-16), [3, 0.1 * 3 * 10], [10, 10 + 2e-15]) {
+        my ($limit, $cost) = @$pair;
+        my $rate = limiter(limit => $limit, window => 60);
+        my $name = sprintf '%.17g of %.17g', $cost, $limit;
+        is $rate->retry_after('k', $cost), 0, "$name: no wait";
+        is $rate->remaining('k', $cost), 1, "$name: remains";
+        is $rate->allow('k', $cost), 1, "$name: is allowed";
+        is $rate->allow('k', $cost), 0, "$name: once";
+    }
+    my $rate = limiter(limit => 3, window => 60);
+    is $rate->allow('k', 3 + 1e-13), 0, 'what is above the limit by more is not';
+};
+
 subtest 'a burst where the arithmetic has to round' => sub {
     # LIMITS: the last request of a full bucket may have to wait for the clock's next nanosecond.
     for my $policy ([2, 1 / 997, 4096], [83, 1 / 7, 4096], [193, 1 / 3, 4096], [289, 1 / 1024, 4096], [3, 1 / 7, 64]) {

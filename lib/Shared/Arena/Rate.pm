@@ -112,10 +112,10 @@ above C<limit> never is. Croaks on a cost that is negative, infinite or no numbe
   my $left = $rate->remaining('192.0.2.7');       # 7.5
   my $left = $rate->remaining('192.0.2.7', 2.5);  # 3
 
-How many requests the key could make now, or how many of that cost: a number with a fraction. The whole part is exact:
-so many requests are allowed at this moment, and not one more. Infinity for a cost of 0. Changes nothing; a key never
-seen has C<limit> left, and no entry is made for it. It is a number to show: a program that decides by it, and charges
-later, lets through all who look before the first one charges.
+How many requests the key could make now, or how many of that cost: a number with a fraction. The whole part is exact
+(but see L</"LIMITS">): so many requests are allowed at this moment, and not one more. Infinity for a cost of 0. Changes
+nothing; a key never seen has C<limit> left, and no entry is made for it. It is a number to show: a program that decides
+by it, and charges later, lets through all who look before the first one charges.
 
 =head2 retry_after
 
@@ -156,8 +156,9 @@ when it would say yes now, or never.
 =back
 
 All of them are of one moment, that of this call. So C<Retry-After> is there after the last request that was allowed,
-too, since the next one would be refused (remove it from a redirect, which would wait so long); and it is missing after a
-refusal if a token has flowed in since. The names are those of the IETF's draft of 2021, with a header for each number.
+too, since the next one would be refused (remove it from a redirect, which would wait so long); and it is missing after
+a refusal if a token has flowed in since. The names are those of the IETF's draft of 2021, with a header for each
+number.
 
 =head2 reset
 
@@ -236,7 +237,8 @@ the next check of that key, or taken over as a free slot.
 =item *
 
 C<limit> from 1e-9 to 1e9, C<window> from 1e-9 to 315576000 seconds, up to 2**31 slots. A limit below 1 allows only
-costs below 1. A rate above 9e9 requests a second may be counted in steps of several requests.
+costs below 1. A rate above 9e9 requests a second may be counted in steps of several requests; of a full bucket fewer
+than C<limit> may then be left.
 
 =item *
 
@@ -245,6 +247,11 @@ which is 576 with the default slots, or a larger one of which enough factors div
 million a second. It is so for most simple fractions too, such as 2.5 in a third of a second. For other policies,
 such as 999,983 a minute, the last request of a full bucket may have to wait for the clock's next nanosecond, although
 C<remaining> counts it.
+
+=item *
+
+A limit is taken as the decimal number or simple fraction that a double next to it stands for: C<0.1 + 0.2> is 0.3, and
+C<4.35 * 100> is 435.
 
 =item *
 
@@ -270,10 +277,11 @@ namespaces may differ.
 A client who invents keys takes slots from others, who then get more requests, not fewer, and C<evicted> shows it. A
 bucket that is empty gives way only when 63 other keys have emptied theirs after it in the same group, and nobody knows
 which keys share one. Someone who sends R requests a second keeps no more than C<R * window / limit> buckets empty: with
-twice as many slots as that, no empty bucket is lost.
+twice as many slots as that, an empty bucket is hardly ever lost.
 
 Keys should cost something to obtain. An IPv4 address does; an IPv6 client owns all addresses with the same first 64
-bits, so use those; a name typed into a form costs nothing. L<Shared::Arena::Guide/"LIMITING LOGINS"> has an example.
+bits, so use those (but not of an IPv4 address that is written as an IPv6 one); a name typed into a form costs nothing.
+L<Shared::Arena::Guide/"LIMITING LOGINS"> has an example.
 
 =head1 SEE ALSO
 

@@ -168,7 +168,8 @@ impl Gcra {
     #[inline]
     pub(super) fn cost(&self, requests: f64) -> Option<u128> {
         if requests >= self.limit {
-            return (requests == self.limit).then_some(self.capacity);
+            // What doubles lose is not meant: the limit as it was given may be a little more than it was taken for.
+            return (requests <= self.limit * (1.0 + 4.0 * f64::EPSILON)).then_some(self.capacity);
         }
         let units = if self.whole_units == 0 {
             (requests * self.units).ceil() as u128
