@@ -266,9 +266,8 @@ Buckets hold tokens only. There is no list of keys and no way to ask for one, si
 =item *
 
 Time is the system's monotonic clock, which nobody can set and which stands still while the machine is suspended. Up to
-53 years after the machine was started are told apart.
-Processes that share a limiter must be in one time namespace, as processes are unless told otherwise; their pid
-namespaces may differ.
+53 years after the machine was started are told apart. Processes that share a limiter must be in one time namespace, as
+processes are unless told otherwise; their pid namespaces may differ.
 
 =back
 
@@ -276,8 +275,8 @@ namespaces may differ.
 
 A client who invents keys takes slots from others, who then get more requests, not fewer, and C<evicted> shows it. A
 bucket that is empty gives way only when 63 other keys have emptied theirs after it in the same group, and nobody knows
-which keys share one. Someone who sends R requests a second keeps no more than C<R * window / limit> buckets empty: with
-twice as many slots as that, an empty bucket is hardly ever lost.
+which keys share one. Someone who sends R requests a second, each counted with its cost, keeps no more than
+C<R * window / limit> buckets empty: with twice as many slots as that, an empty bucket is hardly ever lost.
 
 Keys should cost something to obtain. An IPv4 address does; an IPv6 client owns all addresses with the same first 64
 bits, so use those (but not of an IPv4 address that is written as an IPv6 one); a name typed into a form costs nothing.
