@@ -15,7 +15,7 @@
 /*
  Changes when a caller compiled against an older header can no longer call this library.
  */
-#define SA_ABI_VERSION 1
+#define SA_ABI_VERSION 2
 
 /*
  Largest size of an arena, in bytes.
@@ -88,6 +88,47 @@
 #define SA_NEVER UINT64_MAX
 
 /*
+ Most open things in each other in a document.
+ */
+#define SA_MAX_DEPTH 10000
+
+/*
+ The item is a weak reference.
+ */
+#define SA_ITEM_WEAK 1
+
+/*
+ The string, or the pattern of the regular expression, is said to be UTF-8; nothing has checked that.
+ */
+#define SA_ITEM_UTF8 2
+
+/*
+ The item is a value of a hash: `key_start` and `key_length` are its key.
+ */
+#define SA_ITEM_KEY 4
+
+/*
+ The key is said to be UTF-8.
+ */
+#define SA_ITEM_KEY_UTF8 8
+
+/*
+ The item, a reference, makes an object of what it refers to: `class_start` and `class_length` are its class, which is
+ never empty.
+ */
+#define SA_ITEM_CLASS 16
+
+/*
+ The class is said to be UTF-8.
+ */
+#define SA_ITEM_CLASS_UTF8 32
+
+/*
+ The `track` of what nothing refers to later.
+ */
+#define SA_UNTRACKED 4294967295
+
+/*
  What kind of value was fetched.
  */
 typedef enum sa_kind {
@@ -106,6 +147,70 @@ typedef enum sa_kind {
 } sa_kind;
 
 /*
+ What an item is. Those that open are followed by what lies in them, at one depth more.
+ */
+typedef enum sa_item_kind {
+  /*
+   The undefined value.
+   */
+  SA_ITEM_UNDEF = 0,
+  /*
+   The undefined value of the language itself; in an array, an element that is not there.
+   */
+  SA_ITEM_HOLE = 1,
+  /*
+   False.
+   */
+  SA_ITEM_FALSE = 2,
+  /*
+   True.
+   */
+  SA_ITEM_TRUE = 3,
+  /*
+   An integer: `number.whole`.
+   */
+  SA_ITEM_SIGNED = 4,
+  /*
+   An integer above INT64_MAX: `number.positive`.
+   */
+  SA_ITEM_UNSIGNED = 5,
+  /*
+   A floating-point number: `number.real`.
+   */
+  SA_ITEM_REAL = 6,
+  /*
+   A string: `start`, `length`, SA_ITEM_UTF8.
+   */
+  SA_ITEM_TEXT = 7,
+  /*
+   A reference to a scalar. Opens: the scalar is the next item.
+   */
+  SA_ITEM_REF = 8,
+  /*
+   A reference to an array of `length` elements; `referent_track`. Opens, unless it is empty.
+   */
+  SA_ITEM_ARRAY_REF = 9,
+  /*
+   A reference to a hash of `length` pairs; `referent_track`. Opens, unless it is empty. The same key may come twice.
+   */
+  SA_ITEM_HASH_REF = 10,
+  /*
+   A reference to a regular expression: `start`, `length`, SA_ITEM_UTF8, `modifiers_start`, `modifiers_length`,
+   `referent_track`.
+   */
+  SA_ITEM_REGEXP_REF = 11,
+  /*
+   A reference to what was tracked as `target`, which may be this very item.
+   */
+  SA_ITEM_SAME = 12,
+  /*
+   No scalar of its own, but the one that was tracked as `target` once more. It has no `track`, is never the whole
+   document, and is never weak or blessed.
+   */
+  SA_ITEM_ALIAS = 13,
+} sa_item_kind;
+
+/*
  An arena, open in this process.
  */
 typedef struct sa_arena sa_arena;
@@ -119,6 +224,18 @@ typedef struct sa_map sa_map;
  A limiter, bound in this process. It keeps its arena's mapping.
  */
 typedef struct sa_rate sa_rate;
+
+/*
+ A reader of documents, one after the other. It keeps up to 1 MiB of memory from one to the next.
+ */
+typedef struct sa_reader sa_reader;
+
+/*
+ A writer of documents, one after the other. Whoever holds it says what there is, in the order of the format. None of
+ its calls fails: what goes beyond the limit is counted and dropped, so that the caller can look at the rest of its
+ structure, and `sa_writer_finish` tells.
+ */
+typedef struct sa_writer sa_writer;
 
 /*
  How a call ended: one of the `SA_…` codes below.
@@ -268,6 +385,98 @@ typedef struct sa_rate_figures {
    */
   uint64_t contended;
 } sa_rate_figures;
+
+/*
+ A number, by the item's kind.
+ */
+typedef union sa_number {
+  /*
+   Of SA_ITEM_SIGNED.
+   */
+  int64_t whole;
+  /*
+   Of SA_ITEM_UNSIGNED.
+   */
+  uint64_t positive;
+  /*
+   Of SA_ITEM_REAL.
+   */
+  double real;
+} sa_number;
+
+/*
+ One scalar of a document, and what is said of it. All ranges lie in the document. Fields that neither the kind nor a
+ flag names are not written, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always are.
+ */
+typedef struct sa_item {
+  /*
+   One of `sa_item_kind`.
+   */
+  uint32_t kind;
+  /*
+   How many open things it lies in, at most SA_MAX_DEPTH. Its parent is the last item before it of one less that
+   opened; 0 is the whole document.
+   */
+  uint32_t depth;
+  /*
+   SA_ITEM_WEAK and so on, added up.
+   */
+  uint32_t flags;
+  /*
+   The number under which later items refer to the scalar itself, or SA_UNTRACKED. Numbers are dealt from 0 on, in the
+   order of the document, and within an item `track` before `referent_track`.
+   */
+  uint32_t track;
+  /*
+   The number under which they refer to the array, hash or regular expression it refers to, or SA_UNTRACKED.
+   */
+  uint32_t referent_track;
+  /*
+   The number of what is meant: one that was dealt to an item before, or to this one's `track`.
+   */
+  uint32_t target;
+  /*
+   Where its tag stands, in bytes from the document's first.
+   */
+  uint64_t at;
+  /*
+   The key: its first byte, from the document's first on.
+   */
+  uint64_t key_start;
+  /*
+   Bytes of the key.
+   */
+  uint64_t key_length;
+  /*
+   The class: its first byte.
+   */
+  uint64_t class_start;
+  /*
+   Bytes of the class.
+   */
+  uint64_t class_length;
+  /*
+   The string or pattern: its first byte.
+   */
+  uint64_t start;
+  /*
+   Bytes of the string or pattern; elements of the array; pairs of the hash. All elements and pairs that have been
+   promised and have not come are never more than the bytes that are left.
+   */
+  uint64_t length;
+  /*
+   The modifiers: their first byte.
+   */
+  uint64_t modifiers_start;
+  /*
+   Bytes of the modifiers.
+   */
+  uint64_t modifiers_length;
+  /*
+   The number.
+   */
+  union sa_number number;
+} sa_item;
 
 /*
  Done.
@@ -760,6 +969,45 @@ uint64_t sa_rate_slots(const struct sa_rate *rate);
 void sa_rate_stats(const struct sa_rate *rate, struct sa_rate_figures *out);
 
 /*
+ A reader that has begun no document.
+ */
+struct sa_reader *sa_reader_new(void);
+
+/*
+ Gives a reader up.
+
+ # Safety
+ `reader` came from this library and is not used afterwards.
+ */
+void sa_reader_release(struct sa_reader *reader);
+
+/*
+ Begins a document: reads its header, and forgets the last document. SA_OK, or SA_CORRUPT with a text: "byte 4: Sereal
+ version 6, which is not supported".
+
+ # Safety
+ `reader` is live, and no other thread uses it; `document` points at `length` bytes that nobody writes meanwhile;
+ `err` is null or writable.
+ */
+sa_status sa_reader_begin(struct sa_reader *reader,
+                          const uint8_t *document,
+                          size_t length,
+                          struct sa_error *err);
+
+/*
+ The next item of the document that was begun, which must be the same bytes as then. SA_OK; SA_ABSENT behind the last
+ item of a document that is in order; SA_CORRUPT with a text, again and again.
+
+ # Safety
+ As `sa_reader_begin`; `item` is writable.
+ */
+sa_status sa_reader_next(struct sa_reader *reader,
+                         const uint8_t *document,
+                         size_t length,
+                         struct sa_item *item,
+                         struct sa_error *err);
+
+/*
  Freezes the wall clock (nanoseconds since 1970), the monotonic clock, both or neither, for this process.
  */
 void sa_test_set_clock(bool wall_frozen, uint64_t wall_ns, bool mono_frozen, uint64_t mono_ns);
@@ -795,6 +1043,206 @@ const char *sa_test_failpoint_name(uint32_t index, size_t *len);
  `name` points at `len` bytes; `err` is null or writable.
  */
 sa_status sa_test_failpoint(const char *name, size_t len, uint32_t action, struct sa_error *err);
+
+/*
+ A writer that has begun no document.
+ */
+struct sa_writer *sa_writer_new(void);
+
+/*
+ Gives a writer up.
+
+ # Safety
+ `writer` came from this library and is not used afterwards.
+ */
+void sa_writer_release(struct sa_writer *writer);
+
+/*
+ Begins a document of at most `limit` bytes, its header among them, and forgets the last. A writer keeps up to 1 MiB of
+ memory from one document to the next.
+
+ # Safety
+ `writer` is live, and no other thread uses it, here and below.
+ */
+void sa_writer_begin(struct sa_writer *writer,
+                     size_t limit);
+
+/*
+ The document, which lives until the next begin or release; null when it is larger than the limit.
+
+ # Safety
+ As `sa_writer_begin`; `length` is writable.
+ */
+const uint8_t *sa_writer_finish(const struct sa_writer *writer, size_t *length);
+
+/*
+ The offset of the next tag, as the format counts: 1 is the first byte of the body. It goes on counting beyond the
+ limit.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+size_t sa_writer_position(const struct sa_writer *writer);
+
+/*
+ The undefined value.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_undef(struct sa_writer *writer);
+
+/*
+ An element of an array that is not there.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_hole(struct sa_writer *writer);
+
+/*
+ A boolean.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_boolean(struct sa_writer *writer, bool truth);
+
+/*
+ An integer.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_signed(struct sa_writer *writer, int64_t number);
+
+/*
+ An integer that is not negative.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_unsigned(struct sa_writer *writer, uint64_t number);
+
+/*
+ A floating-point number, in 4 bytes where these hold exactly it, else in 8. A NaN keeps its bits.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_real(struct sa_writer *writer, double number);
+
+/*
+ A string: a value, or a key of a hash. Whether its bytes are UTF-8 when `utf8` says so is the caller's to know.
+
+ # Safety
+ As `sa_writer_begin`; `start` points at `length` bytes.
+ */
+void sa_writer_text(struct sa_writer *writer,
+                    const uint8_t *start,
+                    size_t length,
+                    bool utf8);
+
+/*
+ The string whose tag stands at `offset`, once more.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_copy(struct sa_writer *writer, size_t offset);
+
+/*
+ An array whose `count` elements follow. `referred`: the reference to it is said here too; else sa_writer_reference
+ stands before it.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_array(struct sa_writer *writer,
+                     size_t count,
+                     bool referred);
+
+/*
+ A hash whose `count` pairs follow, each a string and a value. `referred` as for sa_writer_array.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_hash(struct sa_writer *writer, size_t count, bool referred);
+
+/*
+ A reference to what follows.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_reference(struct sa_writer *writer);
+
+/*
+ A reference to what stands at `offset`. An offset where nothing can stand is written all the same, here and below.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_same(struct sa_writer *writer,
+                    size_t offset);
+
+/*
+ The scalar that stands at `offset`, in a second place.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_alias(struct sa_writer *writer, size_t offset);
+
+/*
+ Says of the reference that follows that it is weak. It stands before the reference's class, if there is one.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_weaken(struct sa_writer *writer);
+
+/*
+ Takes back what sa_writer_weaken said at `offset`: that reference is strong.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_strengthen(struct sa_writer *writer, size_t offset);
+
+/*
+ Says of the reference that follows that it makes an object of that class. For sa_writer_class_again, the name stands
+ at the position before the call and one.
+
+ # Safety
+ As `sa_writer_begin`; `start` points at `length` bytes.
+ */
+void sa_writer_class(struct sa_writer *writer,
+                     const uint8_t *start,
+                     size_t length,
+                     bool utf8);
+
+/*
+ The same, of the class whose name stands at `offset`.
+
+ # Safety
+ As `sa_writer_begin`.
+ */
+void sa_writer_class_again(struct sa_writer *writer, size_t offset);
+
+/*
+ A regular expression; sa_writer_reference stands before it. `utf8` is about the pattern.
+
+ # Safety
+ As `sa_writer_begin`; `pattern` points at `pattern_len` bytes and `modifiers` at `modifiers_len`.
+ */
+void sa_writer_regexp(struct sa_writer *writer,
+                      const uint8_t *pattern,
+                      size_t pattern_len,
+                      bool utf8,
+                      const uint8_t *modifiers,
+                      size_t modifiers_len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -79,7 +79,7 @@ fn code(error: &Error) -> sa_status {
 
 /// # Safety
 /// `out` is null or points at an sa_error.
-unsafe fn fill(out: *mut sa_error, status: sa_status, text: &str) -> sa_status {
+pub(crate) unsafe fn fill(out: *mut sa_error, status: sa_status, text: &str) -> sa_status {
     // SAFETY: the caller's promise.
     if let Some(error) = unsafe { out.as_mut() } {
         let mut length = text.len().min(SA_ERROR_TEXT - 1);

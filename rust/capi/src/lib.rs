@@ -1,4 +1,4 @@
-//! The C ABI of `shared-arena`: one file for each noun, and no logic.
+//! The C ABI of `shared-arena` and `shared-arena-sereal`: one file for each noun, and no logic.
 //!
 //! Errors are codes and text; no panic ever crosses. Every pointer a caller passes must be valid as its function
 //! says, and a handle must not be used after its release. Keys and values are bytes with a length; a null pointer
@@ -10,16 +10,20 @@ mod arena;
 mod error;
 mod map;
 mod rate;
+mod reader;
 mod testing;
+mod writer;
 
 pub use arena::*;
 pub use error::*;
 pub use map::*;
 pub use rate::*;
+pub use reader::*;
 pub use testing::*;
+pub use writer::*;
 
 /// Changes when a caller compiled against an older header can no longer call this library.
-pub const SA_ABI_VERSION: u32 = 1;
+pub const SA_ABI_VERSION: u32 = 2;
 /// Largest size of an arena, in bytes.
 pub const SA_MAX_ARENA_SIZE: u64 = 70_368_744_177_664;
 /// Most regions of an arena.

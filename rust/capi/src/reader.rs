@@ -1,0 +1,276 @@
+//! Reading Sereal documents: the values of maps with `serialise`.
+
+use crate::bytes;
+use crate::error::*;
+use shared_arena_sereal::{Error, Item, Kind, Reader, Text};
+use std::ptr;
+
+/// A reader of documents, one after the other. It keeps up to 1 MiB of memory from one to the next.
+pub struct sa_reader(Reader);
+
+/// Most open things in each other in a document.
+pub const SA_MAX_DEPTH: u32 = 10_000;
+
+const _: () = assert!(SA_MAX_DEPTH == shared_arena_sereal::MAX_DEPTH);
+
+/// What an item is. Those that open are followed by what lies in them, at one depth more.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum sa_item_kind {
+    /// The undefined value.
+    SA_ITEM_UNDEF = 0,
+    /// The undefined value of the language itself; in an array, an element that is not there.
+    SA_ITEM_HOLE = 1,
+    /// False.
+    SA_ITEM_FALSE = 2,
+    /// True.
+    SA_ITEM_TRUE = 3,
+    /// An integer: `number.whole`.
+    SA_ITEM_SIGNED = 4,
+    /// An integer above INT64_MAX: `number.positive`.
+    SA_ITEM_UNSIGNED = 5,
+    /// A floating-point number: `number.real`.
+    SA_ITEM_REAL = 6,
+    /// A string: `start`, `length`, SA_ITEM_UTF8.
+    SA_ITEM_TEXT = 7,
+    /// A reference to a scalar. Opens: the scalar is the next item.
+    SA_ITEM_REF = 8,
+    /// A reference to an array of `length` elements; `referent_track`. Opens, unless it is empty.
+    SA_ITEM_ARRAY_REF = 9,
+    /// A reference to a hash of `length` pairs; `referent_track`. Opens, unless it is empty. The same key may come twice.
+    SA_ITEM_HASH_REF = 10,
+    /// A reference to a regular expression: `start`, `length`, SA_ITEM_UTF8, `modifiers_start`, `modifiers_length`,
+    /// `referent_track`.
+    SA_ITEM_REGEXP_REF = 11,
+    /// A reference to what was tracked as `target`, which may be this very item.
+    SA_ITEM_SAME = 12,
+    /// No scalar of its own, but the one that was tracked as `target` once more. It has no `track`, is never the whole
+    /// document, and is never weak or blessed.
+    SA_ITEM_ALIAS = 13,
+}
+
+/// The item is a weak reference.
+pub const SA_ITEM_WEAK: u32 = 1;
+/// The string, or the pattern of the regular expression, is said to be UTF-8; nothing has checked that.
+pub const SA_ITEM_UTF8: u32 = 2;
+/// The item is a value of a hash: `key_start` and `key_length` are its key.
+pub const SA_ITEM_KEY: u32 = 4;
+/// The key is said to be UTF-8.
+pub const SA_ITEM_KEY_UTF8: u32 = 8;
+/// The item, a reference, makes an object of what it refers to: `class_start` and `class_length` are its class, which is
+/// never empty.
+pub const SA_ITEM_CLASS: u32 = 16;
+/// The class is said to be UTF-8.
+pub const SA_ITEM_CLASS_UTF8: u32 = 32;
+
+/// The `track` of what nothing refers to later.
+pub const SA_UNTRACKED: u32 = 0xffff_ffff;
+
+/// A number, by the item's kind.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union sa_number {
+    /// Of SA_ITEM_SIGNED.
+    pub whole: i64,
+    /// Of SA_ITEM_UNSIGNED.
+    pub positive: u64,
+    /// Of SA_ITEM_REAL.
+    pub real: f64,
+}
+
+/// One scalar of a document, and what is said of it. All ranges lie in the document. Fields that neither the kind nor a
+/// flag names are not written, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always are.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct sa_item {
+    /// One of `sa_item_kind`.
+    pub kind: u32,
+    /// How many open things it lies in, at most SA_MAX_DEPTH. Its parent is the last item before it of one less that
+    /// opened; 0 is the whole document.
+    pub depth: u32,
+    /// SA_ITEM_WEAK and so on, added up.
+    pub flags: u32,
+    /// The number under which later items refer to the scalar itself, or SA_UNTRACKED. Numbers are dealt from 0 on, in the
+    /// order of the document, and within an item `track` before `referent_track`.
+    pub track: u32,
+    /// The number under which they refer to the array, hash or regular expression it refers to, or SA_UNTRACKED.
+    pub referent_track: u32,
+    /// The number of what is meant: one that was dealt to an item before, or to this one's `track`.
+    pub target: u32,
+    /// Where its tag stands, in bytes from the document's first.
+    pub at: u64,
+    /// The key: its first byte, from the document's first on.
+    pub key_start: u64,
+    /// Bytes of the key.
+    pub key_length: u64,
+    /// The class: its first byte.
+    pub class_start: u64,
+    /// Bytes of the class.
+    pub class_length: u64,
+    /// The string or pattern: its first byte.
+    pub start: u64,
+    /// Bytes of the string or pattern; elements of the array; pairs of the hash. All elements and pairs that have been
+    /// promised and have not come are never more than the bytes that are left.
+    pub length: u64,
+    /// The modifiers: their first byte.
+    pub modifiers_start: u64,
+    /// Bytes of the modifiers.
+    pub modifiers_length: u64,
+    /// The number.
+    pub number: sa_number,
+}
+
+/// A reader that has begun no document.
+#[no_mangle]
+pub extern "C" fn sa_reader_new() -> *mut sa_reader {
+    quietly(ptr::null_mut(), || Box::into_raw(Box::new(sa_reader(Reader::new()))))
+}
+
+/// Gives a reader up.
+///
+/// # Safety
+/// `reader` came from this library and is not used afterwards.
+#[no_mangle]
+pub unsafe extern "C" fn sa_reader_release(reader: *mut sa_reader) {
+    // SAFETY: the caller's promise.
+    quietly((), || drop(unsafe { Box::from_raw(reader) }));
+}
+
+// Nothing in the reader can panic, so the two calls below are not wrapped: an item takes a few nanoseconds.
+
+/// Begins a document: reads its header, and forgets the last document. SA_OK, or SA_CORRUPT with a text: "byte 4: Sereal
+/// version 6, which is not supported".
+///
+/// # Safety
+/// `reader` is live, and no other thread uses it; `document` points at `length` bytes that nobody writes meanwhile;
+/// `err` is null or writable.
+#[no_mangle]
+pub unsafe extern "C" fn sa_reader_begin(
+    reader: *mut sa_reader,
+    document: *const u8,
+    length: usize,
+    err: *mut sa_error,
+) -> sa_status {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match (*reader).0.begin(bytes(document, length)) {
+            Ok(()) => SA_OK,
+            Err(error) => refuse(err, error),
+        }
+    }
+}
+
+/// The next item of the document that was begun, which must be the same bytes as then. SA_OK; SA_ABSENT behind the last
+/// item of a document that is in order; SA_CORRUPT with a text, again and again.
+///
+/// # Safety
+/// As `sa_reader_begin`; `item` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn sa_reader_next(
+    reader: *mut sa_reader,
+    document: *const u8,
+    length: usize,
+    item: *mut sa_item,
+    err: *mut sa_error,
+) -> sa_status {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match (*reader).0.next(bytes(document, length)) {
+            Ok(Some(next)) => {
+                tell(item, &next);
+                SA_OK
+            }
+            Ok(None) => SA_ABSENT,
+            Err(error) => refuse(err, error),
+        }
+    }
+}
+
+/// # Safety
+/// `err` is null or writable.
+#[cold]
+unsafe fn refuse(err: *mut sa_error, error: Error) -> sa_status {
+    // SAFETY: the caller's promise.
+    unsafe { fill(err, SA_CORRUPT, &error.to_string()) }
+}
+
+/// Writes the fields of an item that mean something.
+///
+/// # Safety
+/// `out` is writable.
+#[inline]
+unsafe fn tell(out: *mut sa_item, item: &Item) {
+    use sa_item_kind::*;
+    let mut flags = if item.weak { SA_ITEM_WEAK } else { 0 };
+    let mut referent_track = None;
+    // SAFETY: the caller's promise. Fields are assigned through the pointer, since what is there may be no item yet.
+    unsafe {
+        if let Some(key) = item.key {
+            flags |= SA_ITEM_KEY | if key.utf8 { SA_ITEM_KEY_UTF8 } else { 0 };
+            ((*out).key_start, (*out).key_length) = range(key);
+        }
+        if let Some(class) = item.class {
+            flags |= SA_ITEM_CLASS | if class.utf8 { SA_ITEM_CLASS_UTF8 } else { 0 };
+            ((*out).class_start, (*out).class_length) = range(class);
+        }
+        let kind = match item.kind {
+            Kind::Undefined => SA_ITEM_UNDEF,
+            Kind::Hole => SA_ITEM_HOLE,
+            Kind::Boolean(false) => SA_ITEM_FALSE,
+            Kind::Boolean(true) => SA_ITEM_TRUE,
+            Kind::Signed(whole) => {
+                (*out).number = sa_number { whole };
+                SA_ITEM_SIGNED
+            }
+            Kind::Unsigned(positive) => {
+                (*out).number = sa_number { positive };
+                SA_ITEM_UNSIGNED
+            }
+            Kind::Real(real) => {
+                (*out).number = sa_number { real };
+                SA_ITEM_REAL
+            }
+            Kind::Text(text) => {
+                flags |= if text.utf8 { SA_ITEM_UTF8 } else { 0 };
+                ((*out).start, (*out).length) = range(text);
+                SA_ITEM_TEXT
+            }
+            Kind::Reference => SA_ITEM_REF,
+            Kind::Array { length, track } => {
+                referent_track = track;
+                (*out).length = length.into();
+                SA_ITEM_ARRAY_REF
+            }
+            Kind::Hash { length, track } => {
+                referent_track = track;
+                (*out).length = length.into();
+                SA_ITEM_HASH_REF
+            }
+            Kind::Regexp { pattern, modifiers, track } => {
+                referent_track = track;
+                flags |= if pattern.utf8 { SA_ITEM_UTF8 } else { 0 };
+                ((*out).start, (*out).length) = range(pattern);
+                ((*out).modifiers_start, (*out).modifiers_length) = range(modifiers);
+                SA_ITEM_REGEXP_REF
+            }
+            Kind::Same(target) => {
+                (*out).target = target;
+                SA_ITEM_SAME
+            }
+            Kind::Alias(target) => {
+                (*out).target = target;
+                SA_ITEM_ALIAS
+            }
+        };
+        (*out).kind = kind as u32;
+        (*out).depth = item.depth;
+        (*out).flags = flags;
+        (*out).track = item.track.unwrap_or(SA_UNTRACKED);
+        (*out).referent_track = referent_track.unwrap_or(SA_UNTRACKED);
+        (*out).at = item.at.into();
+    }
+}
+
+fn range(text: Text) -> (u64, u64) {
+    (text.start.into(), text.length.into())
+}

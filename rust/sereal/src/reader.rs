@@ -1,0 +1,166 @@
+//! Reading a document: one item after the other, without recursion.
+//!
+//! Every byte is doubted. What a document can make a reader, or its caller, do is bounded by its length: what all open
+//! things together still owe must fit into the bytes that are left, what is copied has a bound, and so has the depth.
+
+mod copy;
+mod track;
+mod value;
+
+use crate::error::{Error, Reason};
+use crate::header;
+use crate::item::Item;
+use copy::Copying;
+use track::Tracks;
+
+/// Most open things in each other.
+pub const MAX_DEPTH: u32 = 10_000;
+/// Most bytes of a document.
+pub const MAX_DOCUMENT: usize = u32::MAX as usize;
+
+/// Bytes of its tables that a reader keeps from one document to the next.
+const KEPT_ROOM: usize = 1 << 20;
+
+/// Reads documents, one after the other. Every call takes constant time, but for PADs (each is read at most twice) and a
+/// REFP, which searches what is tracked: logarithmic.
+#[derive(Default, Debug)]
+pub struct Reader {
+    /// Bytes of the document.
+    length: usize,
+    /// Where its body begins.
+    body: usize,
+    /// The next byte to read, and where reading ends: with the document, or before the COPY while an item is copied.
+    at: usize,
+    end: usize,
+    /// The whole document's item has been begun.
+    begun: bool,
+    /// What is open, the outermost first.
+    open: Vec<Open>,
+    /// Items that those still owe, between `at` and `end`; a key counts as one.
+    owed: u64,
+    tracks: Tracks,
+    copying: Option<Copying>,
+    /// Bytes that were read a second time.
+    copied: u64,
+    failed: Option<Error>,
+}
+
+/// An item whose parts follow.
+#[derive(Debug)]
+struct Open {
+    /// How many it has yet to get: values in a hash, items elsewhere.
+    left: u32,
+    hash: bool,
+}
+
+impl Reader {
+    /// A reader that has begun no document.
+    #[must_use]
+    pub fn new() -> Reader {
+        Reader::default()
+    }
+
+    /// Begins a document: reads its header, and forgets the last document.
+    ///
+    /// # Errors
+    /// The header is none, or says that the rest cannot be read.
+    pub fn begin(&mut self, document: &[u8]) -> Result<(), Error> {
+        let begun = if document.len() > MAX_DOCUMENT {
+            Err(Reason::LargeDocument.at(MAX_DOCUMENT))
+        } else {
+            header::read(document)
+        };
+        self.length = document.len();
+        self.body = begun.unwrap_or(self.length);
+        (self.at, self.end) = (self.body, self.length);
+        self.begun = false;
+        self.open.clear();
+        self.tracks.clear(KEPT_ROOM);
+        (self.owed, self.copied, self.copying) = (0, 0, None);
+        self.failed = begun.err();
+        begun.map(drop)
+    }
+
+    /// The next item of the document that was begun; `None` behind the last.
+    ///
+    /// # Errors
+    /// The document is no good from there on. The same error is returned from then on.
+    #[inline]
+    pub fn next(&mut self, document: &[u8]) -> Result<Option<Item>, Error> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let next = self.advance(document);
+        if let Err(error) = next {
+            self.failed = Some(error);
+        }
+        next
+    }
+
+    #[inline]
+    fn advance(&mut self, document: &[u8]) -> Result<Option<Item>, Error> {
+        if document.len() != self.length {
+            return Err(Reason::OtherDocument.at(0));
+        }
+        let in_hash = loop {
+            if self.copying.is_some() {
+                self.end_copy()?;
+            }
+            match self.open.last_mut() {
+                Some(open) if open.left == 0 => {
+                    self.open.pop();
+                }
+                Some(open) => {
+                    open.left -= 1;
+                    self.owed = self.owed.saturating_sub(1 + u64::from(open.hash));
+                    break open.hash;
+                }
+                None if self.begun => return self.finish(),
+                None => {
+                    self.begun = true;
+                    break false;
+                }
+            }
+        };
+        self.item(document, in_hash).map(Some)
+    }
+
+    /// Behind the last item.
+    fn finish(&self) -> Result<Option<Item>, Error> {
+        match self.end.saturating_sub(self.at) {
+            0 => Ok(None),
+            left => Err(Reason::Trailing(left as u32).at(self.at)),
+        }
+    }
+
+    /// Opens an item whose tag stands at `at`, and before whose parts `left` bytes are left; how many parts there are.
+    #[inline]
+    fn open(&mut self, parts: u64, hash: bool, left: usize, at: usize) -> Result<u32, Error> {
+        let items = parts.saturating_mul(1 + u64::from(hash)).saturating_add(self.owed);
+        if items > left as u64 {
+            return Err(Reason::Promised { items, left: left as u32 }.at(at));
+        }
+        // No more than there are bytes, so less than 2**32.
+        let parts = parts as u32;
+        if parts > 0 {
+            if self.open.len() >= MAX_DEPTH as usize {
+                return Err(Reason::Deep.at(at));
+            }
+            self.owed = items;
+            self.open.push(Open { left: parts, hash });
+        }
+        Ok(parts)
+    }
+
+    /// The format's own number for a place in the body.
+    #[inline]
+    fn offset(&self, at: usize) -> u32 {
+        (at + 1).saturating_sub(self.body) as u32
+    }
+
+    /// The place of an offset; `None` when it is not before `end`.
+    fn place(&self, offset: u64, end: usize) -> Option<usize> {
+        let index = usize::try_from(offset).ok()?.checked_sub(1)?.checked_add(self.body)?;
+        Some(index).filter(|index| *index < end)
+    }
+}
