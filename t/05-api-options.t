@@ -81,7 +81,7 @@ for my $method (sort keys %call) {
 # What a call that went wrong is told: the wording, and the method as it should be called.
 my %usage = (
     create => 'Shared::Arena->create([size => bytes][, name => $name][, regions => count])',
-    map    => '$arena->map($name[, slots => count][, slot_size => bytes])',
+    map    => '$arena->map($name[, slots => count][, slot_size => bytes][, serialise => bool])',
     rate   => '$arena->rate($name[, limit => number][, window => seconds][, slots => count])',
     region => '$arena->region($name[, size => bytes])',
     store  => '$map->store($key, $value[, ttl => seconds | ttl_ms => milliseconds])',
@@ -162,9 +162,10 @@ subtest 'good options in any form' => sub {
     is $fresh->rate('d', limit => 0.5, window => '0.25', slots => 64)->slots, 64, 'fractions where they make sense';
 };
 
-subtest 'serialised values wait for a later version' => sub {
-    croaks_like { $arena->map('serial', serialise => 1) } qr/serialise => 1 is not available in this version/, 'refused';
-    is_deeply [grep { $_ eq 'serial' } $arena->regions], [], 'and not carved';
+subtest 'serialise is true or false' => sub {
+    my $fresh = Shared::Arena->create(size => 1 << 20);
+    is !!$fresh->map("true $_", slots => 5, serialise => $_)->serialised, !!1, "true: $_" for 1, 'yes', '0.0', -1;
+    is !!$fresh->map('false ' . ($_ // 'undef'), slots => 5, serialise => $_)->serialised, !!0, 'false' for 0, '', undef;
 };
 
 done_testing;

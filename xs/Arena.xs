@@ -2,6 +2,7 @@
  * work on the right. */
 #include "compat.h"
 #include "body.h"
+#include "codec.h"
 
 /* An entry point's one result; none is undef in scalar context. */
 #define ANSWER(body)                                            \
@@ -30,6 +31,13 @@ BOOT:
         croak("Shared::Arena: compiled for version %d of its core, linked with version %d",
               (int)SA_ABI_VERSION, (int)sa_abi_version());
     sa_wait_in_turns(TRUE); /* for PATIENTLY() */
+    codec_boot();
+
+void
+CLONE(...)
+CODE:
+    PERL_UNUSED_VAR(items);
+    codec_clone();
 
 void
 create(...)
@@ -125,6 +133,21 @@ void
 _lock_patience(...)
 PPCODE:
     ANSWER(hook_lock_patience);
+
+void
+_compile(...)
+PPCODE:
+    ANSWER(regexp_compile_entry);
+
+void
+_encode(...)
+PPCODE:
+    ANSWER(hook_encode);
+
+void
+_decode(...)
+PPCODE:
+    ANSWER(hook_decode);
 
 void
 _failpoints(...)

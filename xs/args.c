@@ -21,9 +21,12 @@ THX_keep_arguments(pTHX_ const struct call *call)
         sv_2mortal(SvREFCNT_inc_simple_NN(call_argument(call, index)));
 }
 
+/* No argument is left to the method. */
+#define NONE_OWN (-1)
+
 /* `first`: index of the first argument that is not the invocant. */
 static void
-THX_begin(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 first)
+THX_begin(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 first, I32 own)
 {
     I32 index;
 
@@ -35,7 +38,7 @@ THX_begin(pTHX_ struct call *call, const struct method *method, I32 ax, I32 item
     call->object = NULL;
     call->copying = first && SvGMAGICAL(call_argument(call, 0));
     for (index = first; index < items && !call->copying; index++)
-        call->copying = !is_plain(call_argument(call, index));
+        call->copying = index != own && !is_plain(call_argument(call, index));
     if (call->copying)
         THX_keep_arguments(aTHX_ call);
 }
@@ -46,12 +49,12 @@ THX_croak_not_live(pTHX_ const struct call *call)
     croak_method(call->method, "not a live %s object", call->method->type->class_name);
 }
 
-void
-THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items)
+static void
+THX_begin_method_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 own)
 {
     SV *invocant;
 
-    THX_begin(aTHX_ call, method, ax, items, 1);
+    THX_begin(aTHX_ call, method, ax, items, 1, own);
     invocant = call_argument(call, 0);
     SvGETMAGIC(invocant);
     if (!SvROK(invocant) || !handle_of(SvRV(invocant), method->type))
@@ -62,11 +65,24 @@ THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I
 }
 
 void
+THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items)
+{
+    THX_begin_method_but(aTHX_ call, method, ax, items, NONE_OWN);
+}
+
+void
+THX_begin_keyed_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
+                    struct bytes *key, I32 own)
+{
+    THX_begin_method_but(aTHX_ call, method, ax, items, own);
+    THX_call_bytes(aTHX_ call, 1, key);
+}
+
+void
 THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
                 struct bytes *key)
 {
-    THX_begin_method(aTHX_ call, method, ax, items);
-    THX_call_bytes(aTHX_ call, 1, key);
+    THX_begin_keyed_but(aTHX_ call, method, ax, items, key, NONE_OWN);
 }
 
 const void *
@@ -83,7 +99,7 @@ THX_begin_class(pTHX_ struct call *call, const struct method *method, I32 ax, I3
 {
     SV *invocant;
 
-    THX_begin(aTHX_ call, method, ax, items, 1);
+    THX_begin(aTHX_ call, method, ax, items, 1, NONE_OWN);
     invocant = call_argument(call, 0);
     if (SvGMAGICAL(invocant))
         invocant = sv_mortalcopy(invocant);
@@ -98,7 +114,7 @@ THX_begin_class(pTHX_ struct call *call, const struct method *method, I32 ax, I3
 void
 THX_begin_function(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items)
 {
-    THX_begin(aTHX_ call, method, ax, items, 0);
+    THX_begin(aTHX_ call, method, ax, items, 0, NONE_OWN);
 }
 
 handle *
@@ -171,6 +187,13 @@ THX_set_bytes(pTHX_ const struct call *call, SV *argument, struct bytes *bytes)
 }
 
 void
+THX_call_own(pTHX_ struct call *call, I32 index, struct bytes *key)
+{
+    if (!call->copying && !is_plain(call_argument(call, index)))
+        call_keep(call, key, NULL);
+}
+
+void
 THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
 {
     SV *argument = call_argument(call, index);
@@ -221,15 +244,23 @@ THX_keep_bytes(pTHX_ struct bytes *bytes)
 }
 
 void
-THX_call_pause(pTHX_ struct call *call, struct bytes *first, struct bytes *second)
+THX_call_keep(pTHX_ struct call *call, struct bytes *first, struct bytes *second)
 {
     if (!call->copying) {
         call->copying = TRUE;
         THX_keep_arguments(aTHX_ call);
-        sv_2mortal(SvREFCNT_inc_simple_NN(call->object));
-        THX_keep_bytes(aTHX_ first);
-        THX_keep_bytes(aTHX_ second);
+        if (call->object)
+            sv_2mortal(SvREFCNT_inc_simple_NN(call->object));
     }
+    THX_keep_bytes(aTHX_ first);
+    THX_keep_bytes(aTHX_ second);
+}
+
+void
+THX_call_pause(pTHX_ struct call *call, struct bytes *first, struct bytes *second)
+{
+    if (!call->copying)
+        THX_call_keep(aTHX_ call, first, second);
     PERL_ASYNC_CHECK();
 }
 

@@ -40,6 +40,11 @@ void THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 
 void THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
                      struct bytes *key);
 
+/* The same, but argument `own` is left to the method, which calls call_own() or
+ * call_keep() before Perl code can run that the reading of it starts. */
+void THX_begin_keyed_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
+                         struct bytes *key, I32 own);
+
 /* The whole call of a method that has no arguments: its object's native handle. */
 const void *THX_bare_call(pTHX_ const struct method *method, I32 ax, I32 items);
 
@@ -51,6 +56,9 @@ void THX_begin_function(pTHX_ struct call *call, const struct method *method, I3
 
 /* The handle, alive, once every argument was read. */
 handle *THX_call_handle(pTHX_ const struct call *call);
+
+/* Does call_keep(), unless that argument is one that no Perl code runs for. */
+void THX_call_own(pTHX_ struct call *call, I32 index, struct bytes *key);
 
 /* An argument as bytes. undef is empty, with perl's own warning. */
 void THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
@@ -73,17 +81,25 @@ UV THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV
 
 void THX_call_pause(pTHX_ struct call *call, struct bytes *first, struct bytes *second);
 
+/* Perl code is about to run while those bytes (NULL for none), the arguments
+ * and the object are still needed: keeps and copies them. */
+void THX_call_keep(pTHX_ struct call *call, struct bytes *first, struct bytes *second);
+
 /* Bytes as a message shows them. Mortal. */
 SV *THX_bytes_shown(pTHX_ const struct bytes *bytes);
 
 #define begin_method(call, method, ax, items)     THX_begin_method(aTHX_ (call), (method), (ax), (items))
 #define begin_keyed(call, method, ax, items, key) \
     THX_begin_keyed(aTHX_ (call), (method), (ax), (items), (key))
+#define begin_keyed_but(call, method, ax, items, key, own) \
+    THX_begin_keyed_but(aTHX_ (call), (method), (ax), (items), (key), (own))
 #define bare_call(method, ax, items)              THX_bare_call(aTHX_ (method), (ax), (items))
 #define begin_class(call, method, ax, items)      THX_begin_class(aTHX_ (call), (method), (ax), (items))
 #define begin_function(call, method, ax, items)   THX_begin_function(aTHX_ (call), (method), (ax), (items))
 #define call_handle(call)                        THX_call_handle(aTHX_ (call))
+#define call_own(call, index, key)               THX_call_own(aTHX_ (call), (index), (key))
 #define call_bytes(call, index, bytes)           THX_call_bytes(aTHX_ (call), (index), (bytes))
+#define call_keep(call, first, second)           THX_call_keep(aTHX_ (call), (first), (second))
 #define call_value(call, index, bytes)           THX_call_value(aTHX_ (call), (index), (bytes))
 #define call_whole(call, index, name, least, most) \
     THX_call_whole(aTHX_ (call), (index), (name), (least), (most))

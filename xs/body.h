@@ -49,12 +49,17 @@ SV *THX_rate_slots(pTHX_ I32 ax, I32 items);
 void THX_rate_headers(pTHX_ I32 ax, I32 items);
 void THX_rate_stats(pTHX_ I32 ax, I32 items);
 
+/* regexp.c: perl's compiler as a sub, for THX_regexp_compile(); undocumented */
+SV *THX_regexp_compile_entry(pTHX_ I32 ax, I32 items);
+
 /* body_hooks.c: what the tests reach for; undocumented */
 SV *THX_hook_set_clock(pTHX_ I32 ax, I32 items);
 SV *THX_hook_clock_reads(pTHX_ I32 ax, I32 items);
 SV *THX_hook_lock_patience(pTHX_ I32 ax, I32 items);
 SV *THX_hook_failpoints(pTHX_ I32 ax, I32 items);
 SV *THX_hook_failpoint(pTHX_ I32 ax, I32 items);
+SV *THX_hook_encode(pTHX_ I32 ax, I32 items);
+SV *THX_hook_decode(pTHX_ I32 ax, I32 items);
 void THX_hook_failpoint_names(pTHX_ I32 ax, I32 items);
 void THX_hook_verify(pTHX_ I32 ax, I32 items);
 

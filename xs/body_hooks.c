@@ -1,7 +1,10 @@
 /* What the tests reach for: a clock that stands still, failure on demand, and
  * a map's own word on whether it is whole. Not documented, not for programs. */
 #include "body.h"
+#include "codec.h"
+#include "decode.h"
 #include "number.h"
+#include "structure.h"
 #include "value.h"
 
 #define NANOSECONDS 1e9
@@ -174,4 +177,47 @@ THX_hook_verify(pTHX_ I32 ax, I32 items)
         mPUSHp(error.text, error.length);
     }
     PUTBACK;
+}
+
+/* ---- Documents of serialised maps, without a map ---- */
+
+static const struct method encode_method = {
+    "Shared::Arena", "_encode", "Shared::Arena::_encode($value)", NULL, 1, 1
+};
+
+SV *
+THX_hook_encode(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes document;
+
+    begin_function(&call, &encode_method, ax, items);
+    call_structure(&call, 0, SA_MAX_SLOT_SIZE, NULL, &document);
+    if (!document.start)
+        return NULL;
+    return newSVpvn_flags((const char *)document.start, document.length, SVs_TEMP);
+}
+
+static const struct method decode_method = {
+    "Shared::Arena", "_decode", "Shared::Arena::_decode($document)", NULL, 1, 1
+};
+
+SV *
+THX_hook_decode(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+    struct bytes document;
+    SV *value, *reason = NULL;
+
+    begin_function(&call, &decode_method, ax, items);
+    call_bytes(&call, 0, &document);
+    if (document.length > SA_MAX_SLOT_SIZE)
+        croak_method(&decode_method, "too long");
+    call_keep(&call, &document, NULL);
+    ENTER;
+    value = decode(codec_take_decoder(), document.start, document.length, &reason);
+    LEAVE;
+    if (reason)
+        croak_method(&decode_method, "the value is corrupt: %" SVf, SVfARG(reason));
+    return value;
 }

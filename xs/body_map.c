@@ -2,6 +2,7 @@
 #include "body.h"
 #include "number.h"
 #include "options.h"
+#include "structure.h"
 #include "value.h"
 
 #define MAP "Shared::Arena::Map"
@@ -11,6 +12,25 @@ static const struct method store_method = {
     MAP, "store", "$map->store($key, $value" TTL_USAGE ")", &map_type, 3, ANY_NUMBER
 };
 
+#define VALUE 2 /* its index among the arguments */
+
+/* The value as the bytes to keep, or false when they are too many. */
+static bool
+THX_stored_value(pTHX_ struct call *call, struct bytes *key, struct bytes *value)
+{
+    const sa_map *map = call_native(call, sa_map);
+    size_t room;
+
+    if (!sa_map_serialised(map)) {
+        call_own(call, VALUE, key);
+        call_value(call, VALUE, value);
+        return TRUE;
+    }
+    room = sa_map_max_pair(map);
+    call_structure(call, VALUE, key->length < room ? room - key->length : 0, key, value);
+    return value->start != NULL;
+}
+
 SV *
 THX_map_store(pTHX_ I32 ax, I32 items)
 {
@@ -19,10 +39,13 @@ THX_map_store(pTHX_ I32 ax, I32 items)
     uint64_t ttl;
     sa_error error;
     sa_status status;
+    bool fits;
 
-    begin_keyed(&call, &store_method, ax, items, &key);
-    call_value(&call, 2, &value);
+    begin_keyed_but(&call, &store_method, ax, items, &key, VALUE);
+    fits = THX_stored_value(aTHX_ &call, &key, &value);
     ttl = options_ttl(&call, 3);
+    if (!fits)
+        return value_iv(-1);
 
     ERROR_INIT(error);
     PATIENTLY(status, &call, &key, &value,
@@ -43,9 +66,13 @@ THX_map_fetch(pTHX_ I32 ax, I32 items)
 {
     struct call call;
     struct bytes key;
+    handle *map;
 
     begin_keyed(&call, &fetch_method, ax, items, &key);
-    return value_fetch(call_handle(&call), &key);
+    map = call_handle(&call);
+    if (sa_map_serialised((const sa_map *)map->mg_ptr))
+        return structure_fetch(&call, (const sa_map *)map->mg_ptr, &key);
+    return value_fetch(map, &key);
 }
 
 static const struct method exists_method = { MAP, "exists", "$map->exists($key)", &map_type, 2, 2 };
@@ -121,6 +148,8 @@ THX_map_incr(pTHX_ I32 ax, I32 items)
         return value_iv(now);
     case SA_FULL: case SA_TOO_LARGE: case SA_NOT_COUNTER:
         return &PL_sv_undef;
+    case SA_INVALID: /* the one thing it can be */
+        croak("%s: %" SVf, MAP, SVfARG(croak_reason(status, &error)));
     default:
         croak_status(&incr_method, status, &error);
     }

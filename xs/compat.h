@@ -17,6 +17,24 @@
 #define G_LIST G_ARRAY
 #endif
 
+#ifndef PERL_VERSION_GE /* 5.28 and up */
+#define PERL_VERSION_GE(revision, version, subversion)                              \
+    (PERL_REVISION * 1000000 + PERL_VERSION * 1000 + PERL_SUBVERSION                \
+     >= (revision) * 1000000 + (version) * 1000 + (subversion))
+#endif
+
+#ifdef HvHasAUX /* its name from 5.38 on */
+#define HAS_AUX(thing)   (SvTYPE(thing) == SVt_PVHV && HvHasAUX((const HV *)(thing)))
+#else
+#define HAS_AUX(thing)   (SvTYPE(thing) == SVt_PVHV && SvOOK(thing))
+#endif
+
+#ifdef HvSTASH_IS_CLASS /* 5.38 and up: made by `class`, closed to bless */
+#define IS_FEATURE_CLASS(stash)   HvSTASH_IS_CLASS(stash)
+#else
+#define IS_FEATURE_CLASS(stash)   FALSE
+#endif
+
 #include "shared_arena.h"
 
 /* Functions that one file of this directory offers to another come in pairs:

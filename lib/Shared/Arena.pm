@@ -148,7 +148,8 @@ take C<slot_size - 32> bytes.
 
 =item *
 
-B<serialise>: For values that are Perl structures. Not available in this version: a true value croaks.
+B<serialise>: True for values that are Perl structures, see L<Shared::Arena::Map/"SERIALISED VALUES">; false if not
+given.
 
 =back
 

@@ -98,9 +98,9 @@ has changed. Since C<-1> is true in Perl, compare:
 
   $map->store('greeting', 'hello') == 1 or warn 'not stored';
 
-The value is kept as bytes. A reference would be kept as the string C<HASH(0x...)>, which is of no use to anybody: store
-what a serialiser makes of it, as in L<Shared::Arena::Guide/"Store a structure">. (C<< serialise => 1 >>, with which a
-map will do this by itself, is for a later version and croaks in this one.)
+The value is kept as bytes. A reference would be kept as the string C<HASH(0x...)>, which is of no use to anybody. A map
+made with C<< serialise => 1 >> keeps any structure instead, see L</"SERIALISED VALUES">; there C<-1> is the answer if the
+value is too long once it is encoded, and a value that cannot be encoded croaks.
 
 C<ttl> gives the entry a deadline, in seconds, and C<ttl_ms> in milliseconds. It is rounded to the nearest millisecond,
 and to at least one. From that moment the key is absent in every process. Without either, or with C<undef> or C<0>, the
@@ -117,7 +117,8 @@ counter, if another process holds the key's lock for too long, see L</"CRASHES">
   my @none    = $map->fetch('nothing');   # ()
 
 The value, or an empty list (C<undef> in scalar context) if the key is absent. A stored C<undef> comes back as one
-element, C<undef>. For a counter, its number.
+element, C<undef>. For a counter, its number. From a serialised map, the structure: a new copy with every call, which
+is the caller's own. Croaks there if the bytes in memory are not what L</"store"> left, and names the first wrong one.
 
 =head2 exists
 
@@ -145,7 +146,8 @@ deadline, so that one call counts in fixed windows; nor do they give one to a co
 
 C<undef>, with nothing changed, if the key holds something that is not a counter, if it is absent and the map is full,
 or if it is empty or longer than L</"max_pair">. Of these only "full" is counted, in C<full>. Croaks with
-C<counter overflow: N and M more> if the sum is out of range, and on an addend that is not an integer in that range.
+C<counter overflow: N and M more> if the sum is out of range, on an addend that is not an integer in that range, and on
+a serialised map.
 
 Do not initialise or reset a counter with L</"store">: C<< $map->store(hits => 0) >> makes the key the string C<0>,
 which is no counter, and from then on C<incr> answers C<undef>. An absent key starts at 0 by itself, and L</"delete">
@@ -159,7 +161,8 @@ were stored until the first C<incr>, and as a number from then on.
 
   my $n = $map->counter('hits');  # 11
 
-The number of a counter, without changing it; C<undef> if the key is absent or holds something else.
+The number of a counter, without changing it; C<undef> if the key is absent or holds something else, and always on a
+serialised map.
 
 =head2 keys
 
@@ -224,8 +227,91 @@ How many keys the map holds, as given in C<slots>.
 
   if ($map->serialised) { ... }
 
-Whether values are Perl structures. Always false in this version, since a map with C<< serialise => 1 >> cannot be made
-yet.
+Whether values are Perl structures: what the map was made with.
+
+=head1 SERIALISED VALUES
+
+=for example run
+
+  use strict;
+  use warnings;
+  use Shared::Arena;
+
+  my $routes = Shared::Arena->create->map('routes', slots => 256, slot_size => 512, serialise => 1);
+
+  $routes->store('/shop', {servers => ['app-1', 'app-2'], weight => 3}) == 1 or die 'not stored';
+  my ($route) = $routes->fetch('/shop');
+  print "$route->{servers}[1]\n";    # prints app-2
+
+With C<< serialise => 1 >> a value is any scalar: a string, a number, or a reference to a structure of any kind. It is
+encoded when it is stored and decoded when it is fetched, and what comes back is equal to it in all that follows. Keys
+are bytes as in any map. All processes must ask for the map with the same setting, like the other options.
+
+=head2 What stays as it is
+
+=over 4
+
+=item *
+
+Strings, integers (-2**63 to 2**64 - 1) and floating-point numbers keep their kind and every bit of their value. What
+counts is what perl takes the scalar for: a string that was used as a number is still a string, and a number that was
+printed is still a number. (Perls before 5.36 cannot tell these two apart. There such a scalar comes back as a string,
+equal to it in both senses, or as a number if the string has fewer digits.) A scalar that is a number and a different
+string at once, as C<$!> is, keeps the string.
+
+=item *
+
+The UTF-8 flag of strings and of hash keys; C<undef>; true and false as such, from perl 5.36 on; elements of an array
+that do not exist.
+
+=item *
+
+The class of blessed hashes, arrays, scalars and references. Nothing is called for it, neither now nor then: no
+C<FREEZE>, no C<THAW>, no overloaded operator, no destructor of something half made.
+
+=item *
+
+Regexps made by C<qr//>, with their modifiers. One with code in it is refused.
+
+=item *
+
+Which references lead to the same thing, in cycles too; elements that are aliases of each other; and weak references. A
+weak reference to something that nothing else in the value holds comes back as a strong one, or it would hold nothing.
+
+=back
+
+=head2 What is stored plain
+
+A tied scalar, array or hash is read once, through its interface, and comes back untied. An object that overloads a
+dereference (C<%{}>, C<@{}> or C<${}>; the first of these, if several) is read once through that, and comes back as
+the hash, array or scalar it gave, not blessed; unless it gave itself. All other overloading stays with the class.
+
+Read-only values, restricted hashes, C<pos>, and magic that other modules attach come back without that quality. The
+C<each> of a hash goes on where it was. A version string such as C<v1.2> keeps its characters and no more.
+
+=head2 What is refused
+
+L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob, a
+file handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, a regexp with code in it, a
+string marked as UTF-8 that is none, or anything nested deeper than 10,000 levels. The message says what and where:
+
+  Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
+
+C<$*> in such a path stands for what a reference to a scalar or to a reference holds.
+
+=head2 The encoding
+
+is that of Sereal, a public format: protocol version 5, without compression. L</"fetch"> also reads versions 3 and 4. A
+value takes 6 bytes, and for each scalar in it one byte and its content, or a little more; L</"max_pair"> bounds the
+encoded value and the key together. Repeated hash keys and class names are written once or twice.
+
+Encoding and decoding take time in proportion to the size of the value, and are done without holding a lock. Decoding
+takes memory in proportion to the bytes it reads: copies within a document may not add up to more than 64 times its
+length and a mebibyte.
+
+Only processes of the same user can write to an arena. Overwritten bytes lead to an error or a wrong value, never to a
+crash. But whoever can choose them can choose the class of an object and so what its destructor does, as with any
+serialiser that keeps classes.
 
 =head1 EXPIRY
 

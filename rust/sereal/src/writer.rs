@@ -163,15 +163,15 @@ impl Writer {
     /// A reference to what stands at `offset`.
     #[inline]
     pub fn same(&mut self, offset: usize) {
-        self.track(offset);
         self.tag_and_number(tag::REFP, offset as u64);
+        self.track(offset); // which may be this one
     }
 
     /// The scalar that stands at `offset`, in a second place.
     #[inline]
     pub fn alias(&mut self, offset: usize) {
-        self.track(offset);
         self.tag_and_number(tag::ALIAS, offset as u64);
+        self.track(offset);
     }
 
     /// Says of the reference that follows that it is weak.

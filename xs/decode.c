@@ -1,0 +1,357 @@
+/* Builds a value from the items that the core's reader finds. The reader
+ * vouches for their order, numbers and ranges; perl is asked only whether text
+ * is UTF-8 and whether a regexp compiles.
+ *
+ * Whatever is made hangs on the root at once, so that a failure only has to let
+ * go of that. Blessing comes last: no class ever sees a half-made object. */
+#include "decode.h"
+#include "regexp.h"
+
+/* A larger buffer than this is not kept. */
+#define MOST_KEPT_ROOM (1024 * 1024)
+
+uint8_t *
+THX_decoder_document(pTHX_ struct decoder *decoder, size_t length)
+{
+    if (length > decoder->room) {
+        Safefree(decoder->document);
+        decoder->document = NULL;
+        decoder->room = 0;
+        Newx(decoder->document, length, uint8_t);
+        decoder->room = length;
+    }
+    return decoder->document;
+}
+
+/* ---- Letting go ---- */
+
+/* A cycle goes through something tracked. */
+static void
+THX_take_apart(pTHX_ const struct list *tracked)
+{
+    size_t place;
+
+    for (place = 0; place < tracked->count; place++) {
+        SV *thing = tracked->items[place];
+        if (SvTYPE(thing) == SVt_PVAV)
+            av_clear((AV *)thing);
+        else if (SvTYPE(thing) == SVt_PVHV)
+            hv_clear((HV *)thing);
+        else if (SvROK(thing))
+            sv_unref_flags(thing, SV_IMMEDIATE_UNREF);
+    }
+}
+
+static void
+THX_let_go(pTHX_ struct list *counted, size_t step)
+{
+    size_t place;
+
+    for (place = 0; place < counted->count; place += step)
+        SvREFCNT_dec_NN(counted->items[place]);
+    list_empty(counted);
+}
+
+void
+THX_decoder_finish(pTHX_ struct decoder *decoder)
+{
+    SV *unfinished = decoder->root;
+
+    decoder->root = NULL;
+    if (unfinished)
+        THX_take_apart(aTHX_ &decoder->tracked);
+    if (decoder->tracked.count)
+        THX_let_go(aTHX_ &decoder->tracked, 1);
+    if (decoder->objects.count)
+        THX_let_go(aTHX_ &decoder->objects, 2);
+    if (decoder->weak.count)
+        THX_let_go(aTHX_ &decoder->weak, 1);
+    SvREFCNT_dec(unfinished);
+    list_empty(&decoder->open);
+    if (decoder->room > MOST_KEPT_ROOM) {
+        Safefree(decoder->document);
+        decoder->document = NULL;
+        decoder->room = 0;
+    }
+}
+
+/* ---- Making one item ---- */
+
+struct building {
+    struct decoder *decoder;
+    const uint8_t *document;
+    SV *reason;
+};
+
+#define text_at(building, start)   ((const char *)(building)->document + (start))
+
+static SV *
+THX_fail(pTHX_ struct building *building, const sa_item *item, const char *why)
+{
+    building->reason = sv_2mortal(newSVpvf("byte %" UVuf ": %s", (UV)item->at, why));
+    return NULL;
+}
+
+static bool
+is_utf8(const struct building *building, uint64_t start, uint64_t length)
+{
+    return is_utf8_string((const U8 *)text_at(building, start), (STRLEN)length);
+}
+
+static SV *
+THX_make_text(pTHX_ struct building *building, const sa_item *item)
+{
+    const bool utf8 = item->flags & SA_ITEM_UTF8;
+
+    if (utf8 && !is_utf8(building, item->start, item->length))
+        return THX_fail(aTHX_ building, item, "a string of malformed UTF-8");
+    return newSVpvn_flags(text_at(building, item->start), (STRLEN)item->length, utf8 ? SVf_UTF8 : 0);
+}
+
+static SV *
+THX_make_regexp(pTHX_ struct building *building, const sa_item *item)
+{
+    const bool utf8 = item->flags & SA_ITEM_UTF8;
+    SV *why = NULL;
+    SV *regexp;
+
+    if (utf8 && !is_utf8(building, item->start, item->length))
+        return THX_fail(aTHX_ building, item, "a pattern of malformed UTF-8");
+    regexp = regexp_compile(text_at(building, item->start), (STRLEN)item->length, utf8,
+                            text_at(building, item->modifiers_start), (STRLEN)item->modifiers_length, &why);
+    return regexp ? regexp : THX_fail(aTHX_ building, item, SvPV_nolen(why));
+}
+
+static SV *
+THX_make_array(pTHX_ const sa_item *item)
+{
+    AV *array = newAV();
+
+    if (item->length)
+        av_extend(array, (SSize_t)item->length - 1);
+    return (SV *)array;
+}
+
+static SV *
+THX_make_hash(pTHX_ const sa_item *item)
+{
+    HV *hash = newHV();
+
+    if (item->length > PERL_HASH_DEFAULT_HvMAX)
+        hv_ksplit(hash, (IV)item->length);
+    return (SV *)hash;
+}
+
+static inline void
+THX_track(pTHX_ struct decoder *decoder, uint32_t number, SV *thing)
+{
+    if (number == SA_UNTRACKED)
+        return;
+    assert(number == decoder->tracked.count);
+    list_push(&decoder->tracked, SvREFCNT_inc_simple_NN(thing));
+}
+
+/* Makes a reference of a scalar that has the body of one. */
+static inline void
+refer(SV *reference, SV *referent)
+{
+    SvRV_set(reference, referent);
+    SvROK_on(reference);
+}
+
+/* The reference of an item that brings what it points at. */
+static SV *
+THX_make_reference(pTHX_ struct building *building, const sa_item *item, SV *referent)
+{
+    struct decoder *decoder = building->decoder;
+    SV *reference;
+
+    if (!referent)
+        return NULL;
+    reference = newRV_noinc(referent);
+    THX_track(aTHX_ decoder, item->track, reference);
+    THX_track(aTHX_ decoder, item->referent_track, referent);
+    return reference;
+}
+
+static SV *
+THX_make_open(pTHX_ struct building *building, const sa_item *item, SV *referent)
+{
+    list_reserve(&building->decoder->open, item->depth + 1);
+    building->decoder->open.items[item->depth] = referent;
+    return THX_make_reference(aTHX_ building, item, referent);
+}
+
+static SV *
+THX_make_scalar(pTHX_ struct building *building, const sa_item *item)
+{
+    switch (item->kind) {
+    case SA_ITEM_FALSE:    return newSVsv(&PL_sv_no);
+    case SA_ITEM_TRUE:     return newSVsv(&PL_sv_yes);
+    case SA_ITEM_SIGNED:   return newSViv((IV)item->number.whole);
+    case SA_ITEM_UNSIGNED: return newSVuv((UV)item->number.positive);
+    case SA_ITEM_REAL:     return newSVnv((NV)item->number.real);
+    case SA_ITEM_TEXT:     return THX_make_text(aTHX_ building, item);
+    default:               return newSV(0); /* undef; and a hole that is referred to, so is none */
+    }
+}
+
+/* NULL: failed. */
+static SV *
+THX_make(pTHX_ struct building *building, const sa_item *item)
+{
+    struct decoder *decoder = building->decoder;
+    SV *made;
+
+    switch (item->kind) {
+    case SA_ITEM_ARRAY_REF:
+        return THX_make_open(aTHX_ building, item, THX_make_array(aTHX_ item));
+    case SA_ITEM_HASH_REF:
+        return THX_make_open(aTHX_ building, item, THX_make_hash(aTHX_ item));
+    case SA_ITEM_REGEXP_REF:
+        return THX_make_reference(aTHX_ building, item, THX_make_regexp(aTHX_ building, item));
+    case SA_ITEM_ALIAS:
+        return SvREFCNT_inc_simple_NN(decoder->tracked.items[item->target]);
+    case SA_ITEM_REF: /* a reference as soon as its child is there */
+        made = newSV_type(SVt_IV);
+        THX_track(aTHX_ decoder, item->track, made);
+        list_reserve(&decoder->open, item->depth + 1);
+        decoder->open.items[item->depth] = made;
+        return made;
+    case SA_ITEM_SAME: /* perhaps of itself */
+        made = newSV_type(SVt_IV);
+        THX_track(aTHX_ decoder, item->track, made);
+        refer(made, SvREFCNT_inc_simple_NN(decoder->tracked.items[item->target]));
+        return made;
+    default:
+        made = THX_make_scalar(aTHX_ building, item);
+        if (made)
+            THX_track(aTHX_ decoder, item->track, made);
+        return made;
+    }
+}
+
+/* ---- Putting it in its place ---- */
+
+static bool
+THX_attach_value(pTHX_ struct building *building, const sa_item *item, HV *hash, SV *value)
+{
+    const char *key = text_at(building, item->key_start);
+    const bool utf8 = item->flags & SA_ITEM_KEY_UTF8;
+    const STRLEN keys = HvTOTALKEYS(hash);
+
+    if (utf8 && !is_utf8(building, item->key_start, item->key_length)) {
+        SvREFCNT_dec_NN(value);
+        THX_fail(aTHX_ building, item, "a key of malformed UTF-8");
+        return FALSE;
+    }
+    (void)hv_store(hash, key, utf8 ? -(I32)item->key_length : (I32)item->key_length, value, 0);
+    if (HvTOTALKEYS(hash) == keys) {
+        THX_fail(aTHX_ building, item, "the second value of a key");
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static bool
+THX_attach(pTHX_ struct building *building, const sa_item *item, SV *value)
+{
+    SV *parent;
+
+    if (item->depth == 0) {
+        building->decoder->root = value;
+        return TRUE;
+    }
+    parent = building->decoder->open.items[item->depth - 1];
+    switch (SvTYPE(parent)) {
+    case SVt_PVAV: /* make_array() has made room, and the reader counts */
+        AvARRAY((AV *)parent)[++AvFILLp((AV *)parent)] = value;
+        return TRUE;
+    case SVt_PVHV:
+        return THX_attach_value(aTHX_ building, item, (HV *)parent, value);
+    default:
+        refer(parent, value);
+        return TRUE;
+    }
+}
+
+/* ---- The end ---- */
+
+static bool
+THX_note_class(pTHX_ struct building *building, const sa_item *item, SV *reference)
+{
+    HV *stash = gv_stashpvn(text_at(building, item->class_start), (U32)item->class_length,
+                            GV_ADD | (item->flags & SA_ITEM_CLASS_UTF8 ? SVf_UTF8 : 0));
+
+    if (!stash || IS_FEATURE_CLASS(stash)) {
+        THX_fail(aTHX_ building, item, "an object of a class that nothing can be blessed into");
+        return FALSE;
+    }
+    list_push(&building->decoder->objects, SvREFCNT_inc_simple_NN(reference));
+    list_push(&building->decoder->objects, (SV *)stash);
+    return TRUE;
+}
+
+static void
+THX_bless_and_weaken(pTHX_ struct decoder *decoder)
+{
+    size_t place;
+
+    for (place = 0; place < decoder->objects.count; place += 2)
+        sv_bless(decoder->objects.items[place], (HV *)decoder->objects.items[place + 1]);
+
+    if (decoder->tracked.count) /* from here on the value's own references count, and no others */
+        THX_let_go(aTHX_ &decoder->tracked, 1);
+    for (place = 0; place < decoder->weak.count; place++) {
+        SV *reference = decoder->weak.items[place];
+        if (SvROK(reference) && !SvWEAKREF(reference) && SvREFCNT(SvRV(reference)) > 1)
+            sv_rvweaken(reference);
+    }
+}
+
+static bool
+THX_add_item(pTHX_ struct building *building, const sa_item *item)
+{
+    SV *made;
+
+    if (item->kind == SA_ITEM_HOLE && item->track == SA_UNTRACKED && item->depth
+        && SvTYPE(building->decoder->open.items[item->depth - 1]) == SVt_PVAV)
+        return THX_attach(aTHX_ building, item, NULL);
+
+    made = THX_make(aTHX_ building, item);
+    if (!made || !THX_attach(aTHX_ building, item, made))
+        return FALSE;
+    if (item->flags & SA_ITEM_CLASS && !THX_note_class(aTHX_ building, item, made))
+        return FALSE;
+    if (item->flags & SA_ITEM_WEAK)
+        list_push(&building->decoder->weak, SvREFCNT_inc_simple_NN(made));
+    return TRUE;
+}
+
+SV *
+THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason)
+{
+    struct building building = { decoder, document, NULL };
+    sa_item item;
+    sa_error error;
+    sa_status status;
+    SV *value;
+
+    ERROR_INIT(error);
+    status = sa_reader_begin(decoder->reader, document, length, &error);
+    while (status == SA_OK) {
+        status = sa_reader_next(decoder->reader, document, length, &item, &error);
+        if (status == SA_OK && !THX_add_item(aTHX_ &building, &item)) {
+            *reason = building.reason;
+            return NULL;
+        }
+    }
+    if (status != SA_ABSENT) {
+        *reason = croak_reason(status, &error);
+        return NULL;
+    }
+    THX_bless_and_weaken(aTHX_ decoder);
+    value = sv_2mortal(decoder->root);
+    decoder->root = NULL;
+    return value;
+}

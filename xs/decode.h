@@ -1,0 +1,15 @@
+/* A document of the Sereal format as a Perl value. */
+#ifndef SHARED_ARENA_DECODE_H
+#define SHARED_ARENA_DECODE_H
+
+#include "args.h"
+#include "decoder.h"
+
+/* The value, mortal; or NULL, and why in `reason`, a mortal text that names the
+ * byte. Runs no Perl code, and no half-made object is ever destroyed. Inside
+ * the ENTER that the decoder was taken in. */
+SV *THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason);
+
+#define decode(decoder, document, length, reason) THX_decode(aTHX_ (decoder), (document), (length), (reason))
+
+#endif

@@ -1,0 +1,122 @@
+/* Reads what runs Perl code: tied containers and overloaded dereferences. That
+ * code can do anything, also to the very structure that is being written. So
+ * whatever is walked while it may run is a copy, made in one go and kept alive
+ * until the walk is over. */
+#include "encoder.h"
+
+/* An overloaded dereference may give another such object, and so on. */
+#define MOST_DEREFERENCES 100
+
+int
+THX_overloaded_dereference(pTHX_ SV *referent)
+{
+    HV *stash = SvSTASH(referent);
+
+    if (!HvAMAGIC(stash))
+        return 0;
+    if (gv_handler(stash, to_hv_amg))
+        return to_hv_amg;
+    if (gv_handler(stash, to_av_amg))
+        return to_av_amg;
+    return gv_handler(stash, to_sv_amg) ? to_sv_amg : 0;
+}
+
+SV *
+THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference)
+{
+    int round;
+
+    for (round = 0; round < MOST_DEREFERENCES; round++) {
+        const int method = SvOBJECT(SvRV(reference)) ? overloaded_dereference(SvRV(reference)) : 0;
+        SV *given = method ? amagic_call(reference, &PL_sv_undef, method, AMGf_noright | AMGf_unary) : NULL;
+
+        if (!given)
+            return reference;
+        if (!SvROK(given)) {
+            refuse(encoder, "%s object whose overloaded dereference gives no reference",
+                   sv_reftype(SvRV(reference), TRUE));
+            return NULL;
+        }
+        if (SvRV(given) == SvRV(reference))
+            return reference;
+        reference = sv_mortalcopy(given);
+    }
+    refuse(encoder, "%s object whose overloaded dereference never ends", sv_reftype(SvRV(reference), TRUE));
+    return NULL;
+}
+
+static void
+THX_copy_plain_array(pTHX_ AV *array, AV *copy)
+{
+    const SSize_t count = AvFILLp(array) + 1;
+    SSize_t index;
+
+    if (count == 0)
+        return;
+    av_extend(copy, count - 1);
+    for (index = 0; index < count; index++)
+        AvARRAY(copy)[index] = SvREFCNT_inc(AvARRAY(array)[index]);
+    AvFILLp(copy) = count - 1;
+}
+
+static void
+THX_copy_tied_array(pTHX_ AV *array, AV *copy)
+{
+    const SSize_t count = av_len(array) + 1;
+    SSize_t index;
+
+    for (index = 0; index < count; index++) {
+        SV **element = av_fetch(array, index, FALSE);
+        av_push(copy, element ? newSVsv(*element) : newSV(0));
+    }
+}
+
+static void
+THX_copy_plain_hash(pTHX_ HV *hash, HV *copy)
+{
+    SSize_t bucket;
+
+    for (bucket = 0; HvARRAY(hash) && bucket <= (SSize_t)HvMAX(hash); bucket++) {
+        HE *entry;
+        for (entry = HvARRAY(hash)[bucket]; entry; entry = HeNEXT(entry))
+            if (HeVAL(entry) != &PL_sv_placeholder) {
+                SV *key = newSVhek(HeKEY_hek(entry));
+                (void)hv_store_ent(copy, key, SvREFCNT_inc_simple_NN(HeVAL(entry)), HeHASH(entry));
+                SvREFCNT_dec(key);
+            }
+    }
+}
+
+static void
+THX_copy_tied_hash(pTHX_ HV *hash, HV *copy)
+{
+    HE *entry;
+
+    hv_iterinit(hash);
+    while ((entry = hv_iternext(hash))) {
+        SV *key = sv_mortalcopy(hv_iterkeysv(entry)); /* the iterator's own changes with the next */
+        SV *value = newSVsv(hv_iterval(hash, entry));
+        (void)hv_store_ent(copy, key, value, 0);
+    }
+}
+
+SV *
+THX_snapshot(pTHX_ SV *container)
+{
+    if (SvTYPE(container) == SVt_PVAV) {
+        AV *copy = (AV *)sv_2mortal((SV *)newAV());
+        if (is_tied(container))
+            THX_copy_tied_array(aTHX_ (AV *)container, copy);
+        else
+            THX_copy_plain_array(aTHX_ (AV *)container, copy);
+        return (SV *)copy;
+    }
+    else {
+        HV *copy = (HV *)sv_2mortal((SV *)newHV());
+        if (is_tied(container))
+            THX_copy_tied_hash(aTHX_ (HV *)container, copy);
+        else
+            THX_copy_plain_hash(aTHX_ (HV *)container, copy);
+        return (SV *)copy;
+    }
+}

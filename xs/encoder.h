@@ -1,0 +1,66 @@
+/* The parts of the encoder, for the files that make it up: encode.c walks,
+ * encode_scalar.c writes what is no container, encode_guarded.c reads what runs
+ * Perl code, encode_path.c says where the walk is. */
+#ifndef SHARED_ARENA_ENCODER_H
+#define SHARED_ARENA_ENCODER_H
+
+#include "encode.h"
+#include "seen.h"
+
+/* Something open: its children are being written. */
+struct level {
+    enum { LEVEL_SCALAR, LEVEL_ARRAY, LEVEL_HASH } kind;
+    SV *container;
+    SSize_t next;   /* LEVEL_ARRAY: index of the next element; LEVEL_HASH: the next bucket */
+    SSize_t count;  /* LEVEL_ARRAY: elements */
+    size_t weak_at; /* LEVEL_SCALAR: the WEAKEN of the reference to it; 0: none */
+    HE *entry;      /* LEVEL_HASH: the entry that was written last */
+};
+
+struct encoder {
+    sa_writer *writer;
+    struct seen seen;
+    struct level *levels;
+    size_t depth, room; /* of levels: open, and allocated */
+    UV hashes;          /* met so far in this document */
+    bool guarded;       /* Perl code may run: everything is kept and copied first */
+    SV *reason;         /* of a refusal: what was met, without the path */
+};
+
+/* How writing a value went on; anything but GO_ON ends the walk. */
+typedef enum progress { GO_ON, NEEDS_GUARD, REFUSED } progress;
+
+/* Refuses what is being written. */
+progress THX_refuse(pTHX_ struct encoder *encoder, const char *format, ...);
+
+/* Writes a value that is no reference and had its get-magic. */
+progress THX_write_scalar(pTHX_ struct encoder *encoder, SV *value);
+
+/* "{config}{handler}[2]": the child being written, from the top. Mortal. */
+SV *THX_encode_path(pTHX_ const struct encoder *encoder);
+
+/* ---- Reading what runs Perl code. Only while encoder->guarded. ---- */
+
+/* Which dereference an object overloads: to_hv_amg, to_av_amg, to_sv_amg, or 0. */
+int THX_overloaded_dereference(pTHX_ SV *referent);
+
+/* What the overloaded dereference gives, or `reference` itself when that is what it gives. NULL: refused. */
+SV *THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference);
+
+/* A plain array or hash of what the container holds now. Mortal, and so is what is in it. */
+SV *THX_snapshot(pTHX_ SV *container);
+
+static inline bool
+is_tied(SV *container)
+{
+    return SvRMAGICAL(container) && mg_find(container, PERL_MAGIC_tied);
+}
+
+#define refuse(encoder, ...)                     THX_refuse(aTHX_ (encoder), __VA_ARGS__)
+#define write_scalar(encoder, value)             THX_write_scalar(aTHX_ (encoder), (value))
+#define encode_path(encoder)                     THX_encode_path(aTHX_ (encoder))
+#define overloaded_dereference(referent)         THX_overloaded_dereference(aTHX_ (referent))
+#define dereferenced(encoder, reference)         THX_dereferenced(aTHX_ (encoder), (reference))
+#define snapshot(container)                      THX_snapshot(aTHX_ (container))
+
+#endif

@@ -1,0 +1,23 @@
+/* qr// as pattern and modifiers, and back. */
+#ifndef SHARED_ARENA_REGEXP_H
+#define SHARED_ARENA_REGEXP_H
+
+#include "compat.h"
+
+/* Every modifier there is, and the NUL. */
+#define MOST_MODIFIERS 16
+
+/* Writes the modifiers' letters, as re::regexp_pattern orders them; returns how many. */
+size_t regexp_modifiers(const REGEXP *regexp, char *letters);
+
+/* Whether it holds Perl code, which a pattern's text does not bring back. */
+bool regexp_has_code(const REGEXP *regexp);
+
+/* The regexp, not blessed; NULL, and a mortal text, when perl does not take it. */
+SV *THX_regexp_compile(pTHX_ const char *pattern, STRLEN length, bool utf8, const char *letters,
+                       STRLEN letters_length, SV **reason);
+
+#define regexp_compile(pattern, length, utf8, letters, letters_length, reason) \
+    THX_regexp_compile(aTHX_ (pattern), (length), (utf8), (letters), (letters_length), (reason))
+
+#endif

@@ -1,0 +1,63 @@
+/* Between a call and the codec. Encoding is over before the map is asked, and
+ * decoding works on a copy: no lock is ever held while perl is at work. */
+#include "structure.h"
+#include "codec.h"
+#include "decode.h"
+#include "encode.h"
+
+/* Room for a first look at a value. */
+#define FIRST_ROOM 4096
+
+void
+THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct bytes *key, struct bytes *document)
+{
+    struct encoded encoded;
+    encoding encoding = encode(call_argument(call, index), limit, &encoded);
+
+    if (encoding == ENCODE_GUARDED) {
+        call_keep(call, key, NULL);
+        encoding = encode_guarded(call_argument(call, index), limit, &encoded);
+    }
+    if (encoding == ENCODE_REFUSED)
+        croak_method(call->method, "cannot store %" SVf, SVfARG(encoded.reason));
+    document->start = encoded.document.start;
+    document->length = encoded.document.length;
+    if (call->copying) /* an option may be tied, and its code may store something too */
+        call_keep(call, document, NULL);
+}
+
+/* The document's bytes, in the decoder's room. */
+static sa_status
+THX_fetch_document(pTHX_ struct decoder *decoder, const sa_map *map, const struct bytes *key, sa_value *value)
+{
+    decoder_document(decoder, FIRST_ROOM);
+    for (;;) {
+        const sa_status status = sa_map_fetch(map, key->start, key->length, decoder->document, decoder->room, value);
+
+        if (status != SA_SHORT || value->length <= decoder->room)
+            return status;
+        decoder_document(decoder, value->length);
+    }
+}
+
+SV *
+THX_structure_fetch(pTHX_ const struct call *call, const sa_map *map, const struct bytes *key)
+{
+    struct decoder *decoder;
+    sa_value found;
+    SV *value = NULL, *reason = NULL;
+
+    ENTER;
+    decoder = codec_take_decoder();
+    if (THX_fetch_document(aTHX_ decoder, map, key, &found) == SA_OK && GIMME_V != G_VOID) {
+        if (found.kind == SA_KIND_BYTES)
+            value = decode(decoder, decoder->document, found.length, &reason);
+        else
+            reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
+    }
+    LEAVE;
+    if (reason)
+        croak_method(call->method, "the value of %" SVf " is corrupt: %" SVf, SVfARG(bytes_shown(key)),
+                     SVfARG(reason));
+    return value;
+}
