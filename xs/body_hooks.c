@@ -214,10 +214,8 @@ THX_hook_decode(pTHX_ I32 ax, I32 items)
     if (document.length > SA_MAX_SLOT_SIZE)
         croak_method(&decode_method, "too long");
     call_keep(&call, &document, NULL);
-    ENTER;
-    value = decode(codec_take_decoder(), document.start, document.length, &reason);
-    LEAVE;
-    if (reason)
+    value = decode(codec_decoder(), document.start, document.length, &reason);
+    if (!value)
         croak_method(&decode_method, "the value is corrupt: %" SVf, SVfARG(reason));
     return value;
 }

@@ -33,61 +33,72 @@ THX_release_decoder(pTHX_ struct decoder *decoder)
     list_release(&decoder->tracked);
     list_release(&decoder->objects);
     list_release(&decoder->weak);
+    keys_release(&decoder->keys);
     Safefree(decoder);
 }
 
+struct encoder *
+THX_codec_encoder(pTHX)
+{
+    dMY_CXT;
+
+    if (!MY_CXT.encoder) {
+        Newxz(MY_CXT.encoder, 1, struct encoder);
+        MY_CXT.encoder->writer = sa_writer_new();
+    }
+    return MY_CXT.encoder;
+}
+
+struct decoder *
+THX_codec_decoder(pTHX)
+{
+    dMY_CXT;
+
+    if (!MY_CXT.decoder) {
+        Newxz(MY_CXT.decoder, 1, struct decoder);
+        MY_CXT.decoder->reader = sa_reader_new();
+    }
+    return MY_CXT.decoder;
+}
+
+/* The one that was taken comes back, since what it made may still be wanted.
+ * Another that was made meanwhile has done its work. */
 static void
 THX_give_encoder(pTHX_ void *taken)
 {
     dMY_CXT;
 
-    if (!MY_CXT.encoder)
-        MY_CXT.encoder = (struct encoder *)taken;
-    else
-        THX_release_encoder(aTHX_ (struct encoder *)taken);
+    THX_release_encoder(aTHX_ MY_CXT.encoder);
+    MY_CXT.encoder = (struct encoder *)taken;
 }
 
 static void
 THX_give_decoder(pTHX_ void *taken)
 {
     dMY_CXT;
-    struct decoder *decoder = (struct decoder *)taken;
 
-    decoder_finish(decoder);
-    if (!MY_CXT.decoder)
-        MY_CXT.decoder = decoder;
-    else
-        THX_release_decoder(aTHX_ decoder);
+    THX_release_decoder(aTHX_ MY_CXT.decoder);
+    MY_CXT.decoder = (struct decoder *)taken;
 }
 
 struct encoder *
 THX_codec_take_encoder(pTHX)
 {
     dMY_CXT;
-    struct encoder *encoder = MY_CXT.encoder;
+    struct encoder *encoder = codec_encoder();
 
     MY_CXT.encoder = NULL;
-    if (!encoder) {
-        Newxz(encoder, 1, struct encoder);
-        encoder->writer = sa_writer_new();
-    }
     SAVEDESTRUCTOR_X(THX_give_encoder, encoder);
     return encoder;
 }
 
-struct decoder *
-THX_codec_take_decoder(pTHX)
+void
+THX_codec_take_decoder(pTHX_ struct decoder *decoder)
 {
     dMY_CXT;
-    struct decoder *decoder = MY_CXT.decoder;
 
     MY_CXT.decoder = NULL;
-    if (!decoder) {
-        Newxz(decoder, 1, struct decoder);
-        decoder->reader = sa_reader_new();
-    }
     SAVEDESTRUCTOR_X(THX_give_decoder, decoder);
-    return decoder;
 }
 
 static void

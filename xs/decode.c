@@ -5,6 +5,7 @@
  * Whatever is made hangs on the root at once, so that a failure only has to let
  * go of that. Blessing comes last: no class ever sees a half-made object. */
 #include "decode.h"
+#include "codec.h"
 #include "regexp.h"
 
 /* A larger buffer than this is not kept. */
@@ -117,8 +118,12 @@ THX_make_regexp(pTHX_ struct building *building, const sa_item *item)
 
     if (utf8 && !is_utf8(building, item->start, item->length))
         return THX_fail(aTHX_ building, item, "a pattern of malformed UTF-8");
+    ENTER;
+    codec_take_decoder(building->decoder);
+    building->decoder->ran_perl = TRUE;
     regexp = regexp_compile(text_at(building, item->start), (STRLEN)item->length, utf8,
                             text_at(building, item->modifiers_start), (STRLEN)item->modifiers_length, &why);
+    LEAVE;
     return regexp ? regexp : THX_fail(aTHX_ building, item, SvPV_nolen(why));
 }
 
@@ -245,7 +250,15 @@ THX_attach_value(pTHX_ struct building *building, const sa_item *item, HV *hash,
         THX_fail(aTHX_ building, item, "a key of malformed UTF-8");
         return FALSE;
     }
-    (void)hv_store(hash, key, utf8 ? -(I32)item->key_length : (I32)item->key_length, value, 0);
+    if (utf8)
+        (void)hv_store(hash, key, -(I32)item->key_length, value, 0);
+    else {
+        SV *known = keys_find(&building->decoder->keys, key, (STRLEN)item->key_length);
+        if (known)
+            (void)hv_store_ent(hash, known, value, SvSHARED_HASH(known));
+        else
+            (void)hv_store(hash, key, (I32)item->key_length, value, 0);
+    }
     if (HvTOTALKEYS(hash) == keys) {
         THX_fail(aTHX_ building, item, "the second value of a key");
         return FALSE;
@@ -328,30 +341,43 @@ THX_add_item(pTHX_ struct building *building, const sa_item *item)
     return TRUE;
 }
 
+static bool
+THX_build(pTHX_ struct building *building, size_t length)
+{
+    sa_reader *reader = building->decoder->reader;
+    sa_item item;
+    sa_error error;
+    sa_status status;
+
+    ERROR_INIT(error);
+    status = sa_reader_begin(reader, building->document, length, &error);
+    while (status == SA_OK) {
+        status = sa_reader_next(reader, building->document, length, &item, &error);
+        if (status == SA_OK && !THX_add_item(aTHX_ building, &item))
+            return FALSE;
+    }
+    if (status != SA_ABSENT) {
+        building->reason = croak_reason(status, &error);
+        return FALSE;
+    }
+    THX_bless_and_weaken(aTHX_ building->decoder);
+    return TRUE;
+}
+
 SV *
 THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason)
 {
     struct building building = { decoder, document, NULL };
-    sa_item item;
-    sa_error error;
-    sa_status status;
-    SV *value;
+    SV *value = NULL;
 
-    ERROR_INIT(error);
-    status = sa_reader_begin(decoder->reader, document, length, &error);
-    while (status == SA_OK) {
-        status = sa_reader_next(decoder->reader, document, length, &item, &error);
-        if (status == SA_OK && !THX_add_item(aTHX_ &building, &item)) {
-            *reason = building.reason;
-            return NULL;
-        }
+    if (decoder->root) /* a regexp's code left through the middle, by exit() */
+        decoder_finish(decoder);
+    decoder->ran_perl = FALSE;
+    if (THX_build(aTHX_ &building, length)) {
+        value = sv_2mortal(decoder->root);
+        decoder->root = NULL;
     }
-    if (status != SA_ABSENT) {
-        *reason = croak_reason(status, &error);
-        return NULL;
-    }
-    THX_bless_and_weaken(aTHX_ decoder);
-    value = sv_2mortal(decoder->root);
-    decoder->root = NULL;
+    *reason = building.reason;
+    decoder_finish(decoder);
     return value;
 }

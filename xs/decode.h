@@ -6,8 +6,9 @@
 #include "decoder.h"
 
 /* The value, mortal; or NULL, and why in `reason`, a mortal text that names the
- * byte. Runs no Perl code, and no half-made object is ever destroyed. Inside
- * the ENTER that the decoder was taken in. */
+ * byte. No half-made object is ever destroyed. Perl code runs for one thing
+ * only: a regexp that names a property which the program defines (\p{IsMine});
+ * it finds another decoder. */
 SV *THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason);
 
 #define decode(decoder, document, length, reason) THX_decode(aTHX_ (decoder), (document), (length), (reason))

@@ -2,6 +2,7 @@
 #ifndef SHARED_ARENA_DECODER_H
 #define SHARED_ARENA_DECODER_H
 
+#include "keys.h"
 #include "list.h"
 
 struct decoder {
@@ -13,6 +14,8 @@ struct decoder {
     struct list tracked;  /* by the reader's numbers; counted */
     struct list objects;  /* reference and stash in turn, to bless at the end; references counted */
     struct list weak;     /* references to weaken at the end; counted */
+    struct keys keys;
+    bool ran_perl;        /* Perl code has run while this value was built */
 };
 
 /* Room for a document of that length. */

@@ -291,8 +291,49 @@ THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
 
 /* ---- The walk ---- */
 
+/* Most of what there is to write: text and integers that are nothing else,
+ * nothing's target and not magical. */
+static inline bool
+write_plain(struct encoder *encoder, const SV *item)
+{
+    if (SvREFCNT(item) != 1 || encoder->guarded || SvTYPE(item) > SVt_PVNV)
+        return FALSE;
+    switch (SvFLAGS(item) & (SVf_IOK | SVf_NOK | SVf_POK | SVf_ROK | SVf_UTF8 | SVf_IVisUV)) {
+    case SVf_POK:
+        sa_writer_text(encoder->writer, (const uint8_t *)SvPVX_const(item), SvCUR(item), FALSE);
+        return TRUE;
+    case SVf_IOK:
+        sa_writer_signed(encoder->writer, SvIVX(item));
+        return TRUE;
+    default:
+        return FALSE;
+    }
+}
+
+/* The children from the next one on, up to one that opens a level itself. */
+static progress
+THX_write_elements(pTHX_ struct encoder *encoder, struct level *level)
+{
+    SV **elements = AvARRAY((AV *)level->container);
+    const size_t depth = encoder->depth;
+
+    while (level->next < level->count) {
+        SV *element = elements[level->next++];
+        progress progress = GO_ON;
+
+        if (!element)
+            sa_writer_hole(encoder->writer);
+        else if (!write_plain(encoder, element))
+            progress = THX_write_item(aTHX_ encoder, element, 0);
+        if (progress != GO_ON || encoder->depth != depth)
+            return progress;
+    }
+    encoder->depth--;
+    return GO_ON;
+}
+
 /* The entry after the last one; the hash's own iterator is its owner's. */
-static HE *
+static inline HE *
 next_entry(struct level *level)
 {
     HV *hash = (HV *)level->container;
@@ -302,41 +343,46 @@ next_entry(struct level *level)
         for (; entry; entry = HeNEXT(entry))
             if (HeVAL(entry) != &PL_sv_placeholder)
                 return level->entry = entry;
-        if (!HvARRAY(hash) || level->next > (SSize_t)HvMAX(hash))
+        if (level->next > (SSize_t)HvMAX(hash))
             return NULL;
         entry = HvARRAY(hash)[level->next++];
     }
 }
 
 static progress
-THX_write_next_child(pTHX_ struct encoder *encoder)
+THX_write_pairs(pTHX_ struct encoder *encoder, struct level *level)
+{
+    const size_t depth = encoder->depth;
+
+    while (level->count-- > 0 && next_entry(level)) {
+        SV *value = HeVAL(level->entry);
+        progress progress = THX_write_key(aTHX_ encoder, HeKEY_hek(level->entry));
+
+        if (progress == GO_ON && !write_plain(encoder, value))
+            progress = THX_write_item(aTHX_ encoder, value, 0);
+        if (progress != GO_ON || encoder->depth != depth)
+            return progress;
+    }
+    encoder->depth--;
+    return GO_ON;
+}
+
+static progress
+THX_write_children(pTHX_ struct encoder *encoder)
 {
     struct level *level = &encoder->levels[encoder->depth - 1];
 
     switch (level->kind) {
-    case LEVEL_SCALAR:
+    case LEVEL_ARRAY:
+        return THX_write_elements(aTHX_ encoder, level);
+    case LEVEL_HASH:
+        return THX_write_pairs(aTHX_ encoder, level);
+    default:
         if (level->next++ == 0)
             return THX_write_item(aTHX_ encoder, level->container, level->weak_at);
-        break;
-    case LEVEL_ARRAY:
-        if (level->next < level->count) {
-            SV *element = AvARRAY((AV *)level->container)[level->next++];
-            if (element)
-                return THX_write_item(aTHX_ encoder, element, 0);
-            sa_writer_hole(encoder->writer);
-            return GO_ON;
-        }
-        break;
-    case LEVEL_HASH:
-        if (next_entry(level)) {
-            SV *value = HeVAL(level->entry);
-            const progress progress = THX_write_key(aTHX_ encoder, HeKEY_hek(level->entry));
-            return progress == GO_ON ? THX_write_item(aTHX_ encoder, value, 0) : progress;
-        }
-        break;
+        encoder->depth--;
+        return GO_ON;
     }
-    encoder->depth--;
-    return GO_ON;
 }
 
 static encoding
@@ -350,9 +396,9 @@ THX_encode_with(pTHX_ struct encoder *encoder, SV *value, size_t limit, struct e
     encoder->depth = 0;
     encoder->hashes = 0;
 
-    progress = THX_write_item(aTHX_ encoder, value, 0);
+    progress = write_plain(encoder, value) ? GO_ON : THX_write_item(aTHX_ encoder, value, 0);
     while (progress == GO_ON && encoder->depth)
-        progress = THX_write_next_child(aTHX_ encoder);
+        progress = THX_write_children(aTHX_ encoder);
 
     switch (progress) {
     case GO_ON:
@@ -370,28 +416,25 @@ THX_encode_with(pTHX_ struct encoder *encoder, SV *value, size_t limit, struct e
     }
 }
 
-static encoding
-THX_encode_scoped(pTHX_ SV *value, size_t limit, struct encoded *encoded, bool guarded)
+encoding
+THX_encode(pTHX_ SV *value, size_t limit, struct encoded *encoded)
+{
+    struct encoder *encoder = codec_encoder();
+
+    encoder->guarded = FALSE;
+    return THX_encode_with(aTHX_ encoder, value, limit, encoded);
+}
+
+encoding
+THX_encode_guarded(pTHX_ SV *value, size_t limit, struct encoded *encoded)
 {
     struct encoder *encoder;
     encoding encoding;
 
     ENTER;
     encoder = codec_take_encoder();
-    encoder->guarded = guarded;
+    encoder->guarded = TRUE;
     encoding = THX_encode_with(aTHX_ encoder, value, limit, encoded);
     LEAVE;
     return encoding;
-}
-
-encoding
-THX_encode(pTHX_ SV *value, size_t limit, struct encoded *encoded)
-{
-    return THX_encode_scoped(aTHX_ value, limit, encoded, FALSE);
-}
-
-encoding
-THX_encode_guarded(pTHX_ SV *value, size_t limit, struct encoded *encoded)
-{
-    return THX_encode_scoped(aTHX_ value, limit, encoded, TRUE);
 }

@@ -12,7 +12,7 @@ struct level {
     enum { LEVEL_SCALAR, LEVEL_ARRAY, LEVEL_HASH } kind;
     SV *container;
     SSize_t next;   /* LEVEL_ARRAY: index of the next element; LEVEL_HASH: the next bucket */
-    SSize_t count;  /* LEVEL_ARRAY: elements */
+    SSize_t count;  /* LEVEL_ARRAY: elements; LEVEL_HASH: pairs still to come */
     size_t weak_at; /* LEVEL_SCALAR: the WEAKEN of the reference to it; 0: none */
     HE *entry;      /* LEVEL_HASH: the entry that was written last */
 };

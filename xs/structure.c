@@ -43,20 +43,19 @@ THX_fetch_document(pTHX_ struct decoder *decoder, const sa_map *map, const struc
 SV *
 THX_structure_fetch(pTHX_ const struct call *call, const sa_map *map, const struct bytes *key)
 {
-    struct decoder *decoder;
+    struct decoder *decoder = codec_decoder();
     sa_value found;
     SV *value = NULL, *reason = NULL;
 
-    ENTER;
-    decoder = codec_take_decoder();
-    if (THX_fetch_document(aTHX_ decoder, map, key, &found) == SA_OK && GIMME_V != G_VOID) {
-        if (found.kind == SA_KIND_BYTES)
-            value = decode(decoder, decoder->document, found.length, &reason);
-        else
-            reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
-    }
-    LEAVE;
-    if (reason)
+    if (THX_fetch_document(aTHX_ decoder, map, key, &found) != SA_OK || GIMME_V == G_VOID)
+        return NULL;
+    if (found.kind == SA_KIND_BYTES)
+        value = decode(decoder, decoder->document, found.length, &reason);
+    else
+        reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
+    if (!value && decoder->ran_perl) /* which may have taken the key away */
+        croak_method(call->method, "the value is corrupt: %" SVf, SVfARG(reason));
+    if (!value)
         croak_method(call->method, "the value of %" SVf " is corrupt: %" SVf, SVfARG(bytes_shown(key)),
                      SVfARG(reason));
     return value;
