@@ -6,7 +6,10 @@ use shared_arena_sereal::{Error, Item, Kind, Reader, Text};
 use std::ptr;
 
 /// A reader of documents, one after the other. It keeps up to 1 MiB of memory from one to the next.
-pub struct sa_reader(Reader);
+pub struct sa_reader {
+    reader: Reader,
+    item: Item,
+}
 
 /// Most open things in each other in a document.
 pub const SA_MAX_DEPTH: u32 = 10_000;
@@ -123,7 +126,7 @@ pub struct sa_item {
 /// A reader that has begun no document.
 #[no_mangle]
 pub extern "C" fn sa_reader_new() -> *mut sa_reader {
-    quietly(ptr::null_mut(), || Box::into_raw(Box::new(sa_reader(Reader::new()))))
+    quietly(ptr::null_mut(), || Box::into_raw(Box::new(sa_reader { reader: Reader::new(), item: Item::default() })))
 }
 
 /// Gives a reader up.
@@ -153,7 +156,7 @@ pub unsafe extern "C" fn sa_reader_begin(
 ) -> sa_status {
     // SAFETY: the caller's promises.
     unsafe {
-        match (*reader).0.begin(bytes(document, length)) {
+        match (*reader).reader.begin(bytes(document, length)) {
             Ok(()) => SA_OK,
             Err(error) => refuse(err, error),
         }
@@ -175,12 +178,13 @@ pub unsafe extern "C" fn sa_reader_next(
 ) -> sa_status {
     // SAFETY: the caller's promises.
     unsafe {
-        match (*reader).0.next(bytes(document, length)) {
-            Ok(Some(next)) => {
-                tell(item, &next);
+        let sa_reader { reader, item: next } = &mut *reader;
+        match reader.next(bytes(document, length), next) {
+            Ok(true) => {
+                tell(item, next);
                 SA_OK
             }
-            Ok(None) => SA_ABSENT,
+            Ok(false) => SA_ABSENT,
             Err(error) => refuse(err, error),
         }
     }
@@ -272,5 +276,5 @@ unsafe fn tell(out: *mut sa_item, item: &Item) {
 }
 
 fn range(text: Text) -> (u64, u64) {
-    (text.start.into(), text.length.into())
+    (text.start().into(), text.length().into())
 }

@@ -74,6 +74,6 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         self.at += length as usize;
-        Ok(Text { start: start as u32, length: length as u32, utf8: string == tag::STR_UTF8 })
+        Ok(Text::new(start as u32, length as u32, string == tag::STR_UTF8))
     }
 }

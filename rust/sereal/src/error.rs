@@ -83,7 +83,7 @@ pub enum Reason {
         offset: u64,
     },
     /// An ALIAS to an array, hash or regular expression, which can be in no second place.
-    AliasOfNoScalar(u64),
+    AliasOfNoScalar,
     /// An ALIAS that is the whole document.
     AliasAlone,
     /// An ALIAS with a track bit: what it stands for has one.
@@ -164,7 +164,7 @@ impl fmt::Display for Reason {
             Reason::NotTracked { tag, offset } => {
                 write!(out, "{} to offset {offset}, where nothing is tracked", tag::name(tag))
             }
-            Reason::AliasOfNoScalar(offset) => write!(out, "ALIAS to offset {offset}, where no scalar is tracked"),
+            Reason::AliasOfNoScalar => out.write_str("ALIAS to something that is no scalar"),
             Reason::AliasAlone => out.write_str("ALIAS that is the whole document"),
             Reason::AliasTracked => out.write_str("ALIAS that is tracked itself"),
             Reason::NotBefore { tag, offset } => {

@@ -3,24 +3,41 @@
 /// A range of a document's bytes that is a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Text {
-    /// Where it begins, in bytes from the document's first.
-    pub start: u32,
-    /// Its bytes.
-    pub length: u32,
+    /// The start in the high half, the length in the low: one word, which stays in a register.
+    range: u64,
     /// Whether the document calls them UTF-8. Nothing has checked that they are.
     pub utf8: bool,
 }
 
 impl Text {
+    #[inline]
+    pub(crate) fn new(start: u32, length: u32, utf8: bool) -> Text {
+        Text { range: u64::from(start) << 32 | u64::from(length), utf8 }
+    }
+
+    /// Where it begins, in bytes from the document's first.
+    #[inline]
+    #[must_use]
+    pub fn start(self) -> u32 {
+        (self.range >> 32) as u32
+    }
+
+    /// Its bytes, counted.
+    #[inline]
+    #[must_use]
+    pub fn length(self) -> u32 {
+        self.range as u32
+    }
+
     /// Its bytes, in the document that it is of.
     #[must_use]
     pub fn of(self, document: &[u8]) -> Option<&[u8]> {
-        document.get(self.start as usize..)?.get(..self.length as usize)
+        document.get(self.start() as usize..)?.get(..self.length() as usize)
     }
 }
 
 /// One scalar of a document, and what is said of it.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Item {
     /// Where its tag stands, in bytes from the document's first; that of a copied item where it stands first.
     pub at: u32,
@@ -41,9 +58,10 @@ pub struct Item {
 }
 
 /// What an item is.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub enum Kind {
     /// The undefined value.
+    #[default]
     Undefined,
     /// The undefined value of the language itself; in an array, an element that is not there.
     Hole,

@@ -7,6 +7,7 @@ mod copy;
 mod track;
 mod value;
 
+use crate::cursor::Cursor;
 use crate::error::{Error, Reason};
 use crate::header;
 use crate::item::Item;
@@ -81,16 +82,17 @@ impl Reader {
         begun.map(drop)
     }
 
-    /// The next item of the document that was begun; `None` behind the last.
+    /// Reads the next item of the document that was begun; false behind the last.
     ///
     /// # Errors
-    /// The document is no good from there on. The same error is returned from then on.
+    /// The document is no good from there on, and `item` holds nothing of meaning. The same error is returned from then
+    /// on.
     #[inline]
-    pub fn next(&mut self, document: &[u8]) -> Result<Option<Item>, Error> {
+    pub fn next(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Error> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let next = self.advance(document);
+        let next = self.advance(document, item);
         if let Err(error) = next {
             self.failed = Some(error);
         }
@@ -98,7 +100,7 @@ impl Reader {
     }
 
     #[inline]
-    fn advance(&mut self, document: &[u8]) -> Result<Option<Item>, Error> {
+    fn advance(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Error> {
         if document.len() != self.length {
             return Err(Reason::OtherDocument.at(0));
         }
@@ -115,27 +117,28 @@ impl Reader {
                     self.owed = self.owed.saturating_sub(1 + u64::from(open.hash));
                     break open.hash;
                 }
-                None if self.begun => return self.finish(),
+                None if self.begun => return self.finish().map(|()| false),
                 None => {
                     self.begun = true;
                     break false;
                 }
             }
         };
-        self.item(document, in_hash).map(Some)
+        self.item(document, in_hash, item).map(|()| true)
     }
 
     /// Behind the last item.
-    fn finish(&self) -> Result<Option<Item>, Error> {
+    fn finish(&self) -> Result<(), Error> {
         match self.end.saturating_sub(self.at) {
-            0 => Ok(None),
+            0 => Ok(()),
             left => Err(Reason::Trailing(left as u32).at(self.at)),
         }
     }
 
-    /// Opens an item whose tag stands at `at`, and before whose parts `left` bytes are left; how many parts there are.
+    /// Opens an item whose tag stands at `at` and whose parts begin at the cursor; how many parts there are.
     #[inline]
-    fn open(&mut self, parts: u64, hash: bool, left: usize, at: usize) -> Result<u32, Error> {
+    fn open(&mut self, parts: u64, hash: bool, cursor: &Cursor<'_>, at: usize) -> Result<u32, Error> {
+        let left = cursor.left();
         let items = parts.saturating_mul(1 + u64::from(hash)).saturating_add(self.owed);
         if items > left as u64 {
             return Err(Reason::Promised { items, left: left as u32 }.at(at));

@@ -74,7 +74,7 @@ impl Reader {
     /// The class name of an OBJECT, which follows.
     pub(super) fn class(&mut self, cursor: &mut Cursor<'_>) -> Result<Text, Error> {
         let name = self.string(cursor, Role::Class)?;
-        Some(name).filter(|name| name.length > 0).ok_or(Reason::EmptyClass.at(cursor.at - 1))
+        Some(name).filter(|name| name.length() > 0).ok_or(Reason::EmptyClass.at(cursor.at - 1))
     }
 
     /// The class name that the OBJECTV at `at` names.
