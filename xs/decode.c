@@ -322,7 +322,7 @@ THX_bless_and_weaken(pTHX_ struct decoder *decoder)
     }
 }
 
-static bool
+static inline bool
 THX_add_item(pTHX_ struct building *building, const sa_item *item)
 {
     SV *made;
@@ -342,25 +342,36 @@ THX_add_item(pTHX_ struct building *building, const sa_item *item)
 }
 
 static bool
+THX_add_items(pTHX_ struct building *building, size_t count)
+{
+    const sa_item *item = building->decoder->items;
+
+    for (; count; count--, item++)
+        if (!THX_add_item(aTHX_ building, item))
+            return FALSE;
+    return TRUE;
+}
+
+static bool
 THX_build(pTHX_ struct building *building, size_t length)
 {
-    sa_reader *reader = building->decoder->reader;
-    sa_item item;
+    struct decoder *decoder = building->decoder;
+    size_t count = ITEMS;
     sa_error error;
     sa_status status;
 
     ERROR_INIT(error);
-    status = sa_reader_begin(reader, building->document, length, &error);
-    while (status == SA_OK) {
-        status = sa_reader_next(reader, building->document, length, &item, &error);
-        if (status == SA_OK && !THX_add_item(aTHX_ building, &item))
+    status = sa_reader_begin(decoder->reader, building->document, length, &error);
+    while (status == SA_OK && count == ITEMS) {
+        status = sa_reader_read(decoder->reader, building->document, length, decoder->items, ITEMS, &count, &error);
+        if (status == SA_OK && !THX_add_items(aTHX_ building, count))
             return FALSE;
     }
-    if (status != SA_ABSENT) {
+    if (status != SA_OK) {
         building->reason = croak_reason(status, &error);
         return FALSE;
     }
-    THX_bless_and_weaken(aTHX_ building->decoder);
+    THX_bless_and_weaken(aTHX_ decoder);
     return TRUE;
 }
 

@@ -5,8 +5,12 @@
 #include "keys.h"
 #include "list.h"
 
+/* How many items are asked for at once. */
+#define ITEMS 64
+
 struct decoder {
     sa_reader *reader;
+    sa_item items[ITEMS];
     uint8_t *document;    /* room for a document, copied out of shared memory */
     size_t room;
     SV *root;             /* what is being built, until it is whole */

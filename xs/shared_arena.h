@@ -438,40 +438,40 @@ typedef struct sa_item {
   /*
    Where its tag stands, in bytes from the document's first.
    */
-  uint64_t at;
+  uint32_t at;
   /*
    The key: its first byte, from the document's first on.
    */
-  uint64_t key_start;
+  uint32_t key_start;
   /*
    Bytes of the key.
    */
-  uint64_t key_length;
+  uint32_t key_length;
   /*
    The class: its first byte.
    */
-  uint64_t class_start;
+  uint32_t class_start;
   /*
    Bytes of the class.
    */
-  uint64_t class_length;
+  uint32_t class_length;
   /*
    The string or pattern: its first byte.
    */
-  uint64_t start;
+  uint32_t start;
   /*
    Bytes of the string or pattern; elements of the array; pairs of the hash. All elements and pairs that have been
    promised and have not come are never more than the bytes that are left.
    */
-  uint64_t length;
+  uint32_t length;
   /*
    The modifiers: their first byte.
    */
-  uint64_t modifiers_start;
+  uint32_t modifiers_start;
   /*
    Bytes of the modifiers.
    */
-  uint64_t modifiers_length;
+  uint32_t modifiers_length;
   /*
    The number.
    */
@@ -995,16 +995,18 @@ sa_status sa_reader_begin(struct sa_reader *reader,
                           struct sa_error *err);
 
 /*
- The next item of the document that was begun, which must be the same bytes as then. SA_OK; SA_ABSENT behind the last
- item of a document that is in order; SA_CORRUPT with a text, again and again.
+ The next items of the document that was begun, which must be the same bytes as then: at most `room`, and fewer only
+ when these are the last of a document that is in order. SA_OK; SA_CORRUPT with a text, again and again.
 
  # Safety
- As `sa_reader_begin`; `item` is writable.
+ As `sa_reader_begin`; `items` has room for that many; `count` is writable.
  */
-sa_status sa_reader_next(struct sa_reader *reader,
+sa_status sa_reader_read(struct sa_reader *reader,
                          const uint8_t *document,
                          size_t length,
-                         struct sa_item *item,
+                         struct sa_item *items,
+                         size_t room,
+                         size_t *count,
                          struct sa_error *err);
 
 /*

@@ -6,10 +6,7 @@ use shared_arena_sereal::{Error, Item, Kind, Reader, Text};
 use std::ptr;
 
 /// A reader of documents, one after the other. It keeps up to 1 MiB of memory from one to the next.
-pub struct sa_reader {
-    reader: Reader,
-    item: Item,
-}
+pub struct sa_reader(Reader);
 
 /// Most open things in each other in a document.
 pub const SA_MAX_DEPTH: u32 = 10_000;
@@ -101,24 +98,24 @@ pub struct sa_item {
     /// The number of what is meant: one that was dealt to an item before, or to this one's `track`.
     pub target: u32,
     /// Where its tag stands, in bytes from the document's first.
-    pub at: u64,
+    pub at: u32,
     /// The key: its first byte, from the document's first on.
-    pub key_start: u64,
+    pub key_start: u32,
     /// Bytes of the key.
-    pub key_length: u64,
+    pub key_length: u32,
     /// The class: its first byte.
-    pub class_start: u64,
+    pub class_start: u32,
     /// Bytes of the class.
-    pub class_length: u64,
+    pub class_length: u32,
     /// The string or pattern: its first byte.
-    pub start: u64,
+    pub start: u32,
     /// Bytes of the string or pattern; elements of the array; pairs of the hash. All elements and pairs that have been
     /// promised and have not come are never more than the bytes that are left.
-    pub length: u64,
+    pub length: u32,
     /// The modifiers: their first byte.
-    pub modifiers_start: u64,
+    pub modifiers_start: u32,
     /// Bytes of the modifiers.
-    pub modifiers_length: u64,
+    pub modifiers_length: u32,
     /// The number.
     pub number: sa_number,
 }
@@ -126,7 +123,7 @@ pub struct sa_item {
 /// A reader that has begun no document.
 #[no_mangle]
 pub extern "C" fn sa_reader_new() -> *mut sa_reader {
-    quietly(ptr::null_mut(), || Box::into_raw(Box::new(sa_reader { reader: Reader::new(), item: Item::default() })))
+    quietly(ptr::null_mut(), || Box::into_raw(Box::new(sa_reader(Reader::new()))))
 }
 
 /// Gives a reader up.
@@ -156,38 +153,44 @@ pub unsafe extern "C" fn sa_reader_begin(
 ) -> sa_status {
     // SAFETY: the caller's promises.
     unsafe {
-        match (*reader).reader.begin(bytes(document, length)) {
+        match (*reader).0.begin(bytes(document, length)) {
             Ok(()) => SA_OK,
             Err(error) => refuse(err, error),
         }
     }
 }
 
-/// The next item of the document that was begun, which must be the same bytes as then. SA_OK; SA_ABSENT behind the last
-/// item of a document that is in order; SA_CORRUPT with a text, again and again.
+/// The next items of the document that was begun, which must be the same bytes as then: at most `room`, and fewer only
+/// when these are the last of a document that is in order. SA_OK; SA_CORRUPT with a text, again and again.
 ///
 /// # Safety
-/// As `sa_reader_begin`; `item` is writable.
+/// As `sa_reader_begin`; `items` has room for that many; `count` is writable.
 #[no_mangle]
-pub unsafe extern "C" fn sa_reader_next(
+pub unsafe extern "C" fn sa_reader_read(
     reader: *mut sa_reader,
     document: *const u8,
     length: usize,
-    item: *mut sa_item,
+    items: *mut sa_item,
+    room: usize,
+    count: *mut usize,
     err: *mut sa_error,
 ) -> sa_status {
-    // SAFETY: the caller's promises.
+    let mut item = Item::default();
+    let mut read = 0;
+    // SAFETY: the caller's promises; `read` is below `room`.
     unsafe {
-        let sa_reader { reader, item: next } = &mut *reader;
-        match reader.next(bytes(document, length), next) {
-            Ok(true) => {
-                tell(item, next);
-                SA_OK
+        let (reader, document) = (&mut (*reader).0, bytes(document, length));
+        while read < room {
+            match reader.next(document, &mut item) {
+                Ok(true) => tell(items.add(read), &item),
+                Ok(false) => break,
+                Err(error) => return refuse(err, error),
             }
-            Ok(false) => SA_ABSENT,
-            Err(error) => refuse(err, error),
+            read += 1;
         }
+        count.write(read);
     }
+    SA_OK
 }
 
 /// # Safety
@@ -242,12 +245,12 @@ unsafe fn tell(out: *mut sa_item, item: &Item) {
             Kind::Reference => SA_ITEM_REF,
             Kind::Array { length, track } => {
                 referent_track = track;
-                (*out).length = length.into();
+                (*out).length = length;
                 SA_ITEM_ARRAY_REF
             }
             Kind::Hash { length, track } => {
                 referent_track = track;
-                (*out).length = length.into();
+                (*out).length = length;
                 SA_ITEM_HASH_REF
             }
             Kind::Regexp { pattern, modifiers, track } => {
@@ -271,10 +274,10 @@ unsafe fn tell(out: *mut sa_item, item: &Item) {
         (*out).flags = flags;
         (*out).track = item.track.unwrap_or(SA_UNTRACKED);
         (*out).referent_track = referent_track.unwrap_or(SA_UNTRACKED);
-        (*out).at = item.at.into();
+        (*out).at = item.at;
     }
 }
 
-fn range(text: Text) -> (u64, u64) {
-    (text.start().into(), text.length().into())
+fn range(text: Text) -> (u32, u32) {
+    (text.start(), text.length())
 }
