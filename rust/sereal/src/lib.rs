@@ -23,3 +23,8 @@ pub use error::{Error, Reason, Role};
 pub use item::{Item, Kind, Text};
 pub use reader::{Reader, MAX_DEPTH, MAX_DOCUMENT};
 pub use writer::Writer;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@ mod copy;
 mod track;
 mod value;
 
-use crate::cursor::Cursor;
 use crate::error::{Error, Reason};
 use crate::header;
 use crate::item::Item;
@@ -135,24 +134,26 @@ impl Reader {
         }
     }
 
-    /// Opens an item whose tag stands at `at` and whose parts begin at the cursor; how many parts there are.
+    /// Opens an item whose tag stands at `at`; how many parts it has. Whether that can be, `afford` says.
     #[inline]
-    fn open(&mut self, parts: u64, hash: bool, cursor: &Cursor<'_>, at: usize) -> Result<u32, Error> {
-        let left = cursor.left();
-        let items = parts.saturating_mul(1 + u64::from(hash)).saturating_add(self.owed);
-        if items > left as u64 {
-            return Err(Reason::Promised { items, left: left as u32 }.at(at));
-        }
-        // No more than there are bytes, so less than 2**32.
-        let parts = parts as u32;
+    fn open(&mut self, parts: u64, hash: bool, at: usize) -> Result<u32, Error> {
         if parts > 0 {
             if self.open.len() >= MAX_DEPTH as usize {
                 return Err(Reason::Deep.at(at));
             }
-            self.owed = items;
-            self.open.push(Open { left: parts, hash });
+            self.owed = self.owed.saturating_add(parts.saturating_mul(1 + u64::from(hash)));
+            self.open.push(Open { left: parts as u32, hash });
         }
-        Ok(parts)
+        Ok(parts as u32)
+    }
+
+    /// Whether what is owed can be in the bytes that are left behind the tag at `at` and what belongs to it.
+    #[inline]
+    fn afford(&self, left: usize, at: usize) -> Result<(), Error> {
+        if self.owed > left as u64 {
+            return Err(Reason::Promised { items: self.owed, left: left as u32 }.at(at));
+        }
+        Ok(())
     }
 
     /// The format's own number for a place in the body.

@@ -29,6 +29,7 @@ impl Reader {
     /// Sends the cursor back to the item that the COPY at `at` names.
     pub(super) fn begin_copy<'a>(&mut self, cursor: &mut Cursor<'a>, at: usize) -> Result<(), Error> {
         let source = self.source(cursor, tag::COPY, at)?;
+        self.afford(cursor.left(), at)?;
         let (resume, depth) = (cursor.at, self.open.len());
         self.copying = Some(Copying { start: source.at, resume, depth, owed: self.owed });
         self.owed = 0;

@@ -15,9 +15,11 @@ impl Reader {
         let mut cursor = Cursor::new(document.get(..self.end).unwrap_or_default(), self.at);
         let read = self.item_at(&mut cursor, in_hash, item);
         self.at = cursor.at;
-        // A copied item ends before its COPY, which is not where the document ends.
-        read.map_err(|error| match (error.reason, &self.copying) {
-            (Reason::Ended, Some(_)) => Reason::CopyOpen.at(self.end),
+        // What is left of a copied item is what is left before its COPY.
+        read.map_err(|error| match error.reason {
+            Reason::Ended | Reason::LongString { .. } | Reason::Promised { .. } if self.copying.is_some() => {
+                Reason::CopyOpen.at(self.end)
+            }
             _ => error,
         })
     }
@@ -51,12 +53,8 @@ impl Reader {
                 tag::CANONICAL_UNDEF => Kind::Hole,
                 tag::NO | tag::FALSE => Kind::Boolean(false),
                 tag::YES | tag::TRUE => Kind::Boolean(true),
-                tag::ARRAYREF..=0x4f => {
-                    Kind::Array { length: self.open(u64::from(tag & 15), false, cursor, at)?, track: None }
-                }
-                tag::HASHREF..=0x5f => {
-                    Kind::Hash { length: self.open(u64::from(tag & 15), true, cursor, at)?, track: None }
-                }
+                tag::ARRAYREF..=0x4f => Kind::Array { length: self.open(u64::from(tag & 15), false, at)?, track: None },
+                tag::HASHREF..=0x5f => Kind::Hash { length: self.open(u64::from(tag & 15), true, at)?, track: None },
                 tag::REFN => self.reference(cursor, at)?,
                 tag::REFP => Kind::Same(self.tracked(cursor, tag, at)?.number),
                 tag::ALIAS => self.alias(cursor, item, at)?,
@@ -72,7 +70,7 @@ impl Reader {
             let before = if item.class.is_some() { tag::OBJECT } else { tag::WEAKEN };
             return Err(Reason::NoReference(before).at(at));
         }
-        Ok(())
+        self.afford(cursor.left(), at)
     }
 
     /// A tag that says something of the item that follows.
@@ -100,7 +98,7 @@ impl Reader {
         let (tag, there) = cursor.tag()?;
         if !matches!(tag, tag::ARRAY | tag::HASH | tag::REGEXP) {
             cursor.at = start;
-            self.open(1, false, cursor, at)?;
+            self.open(1, false, at)?;
             return Ok(Kind::Reference);
         }
         // Once more, now that it is known whose track bits these are.
@@ -118,7 +116,7 @@ impl Reader {
             return Ok(Kind::Regexp { pattern, modifiers, track });
         }
         let (count, hash) = (cursor.varint()?, tag == tag::HASH);
-        let length = self.open(count, hash, cursor, there)?;
+        let length = self.open(count, hash, there)?;
         Ok(if hash { Kind::Hash { length, track } } else { Kind::Array { length, track } })
     }
 

@@ -1,0 +1,5 @@
+//! Whole documents.
+
+mod damage;
+mod fixtures;
+mod round_trip;
