@@ -33,7 +33,6 @@ THX_release_decoder(pTHX_ struct decoder *decoder)
     list_release(&decoder->tracked);
     list_release(&decoder->objects);
     list_release(&decoder->weak);
-    keys_release(&decoder->keys);
     Safefree(decoder);
 }
 

@@ -44,11 +44,11 @@ THX_take_apart(pTHX_ const struct list *tracked)
 }
 
 static void
-THX_let_go(pTHX_ struct list *counted, size_t step)
+THX_let_go(pTHX_ struct list *counted)
 {
     size_t place;
 
-    for (place = 0; place < counted->count; place += step)
+    for (place = 0; place < counted->count; place++)
         SvREFCNT_dec_NN(counted->items[place]);
     list_empty(counted);
 }
@@ -62,11 +62,11 @@ THX_decoder_finish(pTHX_ struct decoder *decoder)
     if (unfinished)
         THX_take_apart(aTHX_ &decoder->tracked);
     if (decoder->tracked.count)
-        THX_let_go(aTHX_ &decoder->tracked, 1);
+        THX_let_go(aTHX_ &decoder->tracked);
     if (decoder->objects.count)
-        THX_let_go(aTHX_ &decoder->objects, 2);
+        THX_let_go(aTHX_ &decoder->objects);
     if (decoder->weak.count)
-        THX_let_go(aTHX_ &decoder->weak, 1);
+        THX_let_go(aTHX_ &decoder->weak);
     SvREFCNT_dec(unfinished);
     list_empty(&decoder->open);
     if (decoder->room > MOST_KEPT_ROOM) {
@@ -81,6 +81,9 @@ THX_decoder_finish(pTHX_ struct decoder *decoder)
 struct building {
     struct decoder *decoder;
     const uint8_t *document;
+    SV *parent;     /* of items at `depth`; neighbours share it */
+    uint32_t depth;
+    svtype kind;    /* the parent's */
     SV *reason;
 };
 
@@ -99,7 +102,7 @@ is_utf8(const struct building *building, uint64_t start, uint64_t length)
     return is_utf8_string((const U8 *)text_at(building, start), (STRLEN)length);
 }
 
-static SV *
+static inline SV *
 THX_make_text(pTHX_ struct building *building, const sa_item *item)
 {
     const bool utf8 = item->flags & SA_ITEM_UTF8;
@@ -187,7 +190,7 @@ THX_make_open(pTHX_ struct building *building, const sa_item *item, SV *referent
     return THX_make_reference(aTHX_ building, item, referent);
 }
 
-static SV *
+static inline SV *
 THX_make_scalar(pTHX_ struct building *building, const sa_item *item)
 {
     switch (item->kind) {
@@ -202,7 +205,7 @@ THX_make_scalar(pTHX_ struct building *building, const sa_item *item)
 }
 
 /* NULL: failed. */
-static SV *
+static inline SV *
 THX_make(pTHX_ struct building *building, const sa_item *item)
 {
     struct decoder *decoder = building->decoder;
@@ -238,9 +241,11 @@ THX_make(pTHX_ struct building *building, const sa_item *item)
 
 /* ---- Putting it in its place ---- */
 
-static bool
-THX_attach_value(pTHX_ struct building *building, const sa_item *item, HV *hash, SV *value)
+/* False, and the reason given, when the key is no key. */
+static inline bool
+THX_store_pair(pTHX_ struct building *building, const sa_item *item, SV *value)
 {
+    HV *hash = (HV *)building->parent;
     const char *key = text_at(building, item->key_start);
     const bool utf8 = item->flags & SA_ITEM_KEY_UTF8;
     const STRLEN keys = HvTOTALKEYS(hash);
@@ -250,15 +255,8 @@ THX_attach_value(pTHX_ struct building *building, const sa_item *item, HV *hash,
         THX_fail(aTHX_ building, item, "a key of malformed UTF-8");
         return FALSE;
     }
-    if (utf8)
-        (void)hv_store(hash, key, -(I32)item->key_length, value, 0);
-    else {
-        SV *known = keys_find(&building->decoder->keys, key, (STRLEN)item->key_length);
-        if (known)
-            (void)hv_store_ent(hash, known, value, SvSHARED_HASH(known));
-        else
-            (void)hv_store(hash, key, (I32)item->key_length, value, 0);
-    }
+    (void)hv_common(hash, NULL, key, item->key_length, utf8 ? HVhek_UTF8 : 0, HV_FETCH_ISSTORE | HV_FETCH_JUST_SV,
+                    value, 0);
     if (HvTOTALKEYS(hash) == keys) {
         THX_fail(aTHX_ building, item, "the second value of a key");
         return FALSE;
@@ -266,26 +264,31 @@ THX_attach_value(pTHX_ struct building *building, const sa_item *item, HV *hash,
     return TRUE;
 }
 
-static bool
+/* `value`: NULL for an element that is not there. */
+static inline bool
 THX_attach(pTHX_ struct building *building, const sa_item *item, SV *value)
 {
-    SV *parent;
-
-    if (item->depth == 0) {
-        building->decoder->root = value;
-        return TRUE;
-    }
-    parent = building->decoder->open.items[item->depth - 1];
-    switch (SvTYPE(parent)) {
+    switch (building->kind) {
     case SVt_PVAV: /* make_array() has made room, and the reader counts */
-        AvARRAY((AV *)parent)[++AvFILLp((AV *)parent)] = value;
+        AvARRAY((AV *)building->parent)[++AvFILLp((AV *)building->parent)] = value;
         return TRUE;
     case SVt_PVHV:
-        return THX_attach_value(aTHX_ building, item, (HV *)parent, value);
+        return THX_store_pair(aTHX_ building, item, value);
+    case SVt_NULL: /* no parent */
+        building->decoder->root = value;
+        return TRUE;
     default:
-        refer(parent, value);
+        refer(building->parent, value);
         return TRUE;
     }
+}
+
+static void
+go_to_depth(struct building *building, uint32_t depth)
+{
+    building->depth = depth;
+    building->parent = depth ? building->decoder->open.items[depth - 1] : NULL;
+    building->kind = depth ? SvTYPE(building->parent) : SVt_NULL;
 }
 
 /* ---- The end ---- */
@@ -301,7 +304,7 @@ THX_note_class(pTHX_ struct building *building, const sa_item *item, SV *referen
         return FALSE;
     }
     list_push(&building->decoder->objects, SvREFCNT_inc_simple_NN(reference));
-    list_push(&building->decoder->objects, (SV *)stash);
+    list_push(&building->decoder->objects, SvREFCNT_inc_simple_NN((SV *)stash));
     return TRUE;
 }
 
@@ -314,7 +317,7 @@ THX_bless_and_weaken(pTHX_ struct decoder *decoder)
         sv_bless(decoder->objects.items[place], (HV *)decoder->objects.items[place + 1]);
 
     if (decoder->tracked.count) /* from here on the value's own references count, and no others */
-        THX_let_go(aTHX_ &decoder->tracked, 1);
+        THX_let_go(aTHX_ &decoder->tracked);
     for (place = 0; place < decoder->weak.count; place++) {
         SV *reference = decoder->weak.items[place];
         if (SvROK(reference) && !SvWEAKREF(reference) && SvREFCNT(SvRV(reference)) > 1)
@@ -322,33 +325,28 @@ THX_bless_and_weaken(pTHX_ struct decoder *decoder)
     }
 }
 
-static inline bool
-THX_add_item(pTHX_ struct building *building, const sa_item *item)
-{
-    SV *made;
-
-    if (item->kind == SA_ITEM_HOLE && item->track == SA_UNTRACKED && item->depth
-        && SvTYPE(building->decoder->open.items[item->depth - 1]) == SVt_PVAV)
-        return THX_attach(aTHX_ building, item, NULL);
-
-    made = THX_make(aTHX_ building, item);
-    if (!made || !THX_attach(aTHX_ building, item, made))
-        return FALSE;
-    if (item->flags & SA_ITEM_CLASS && !THX_note_class(aTHX_ building, item, made))
-        return FALSE;
-    if (item->flags & SA_ITEM_WEAK)
-        list_push(&building->decoder->weak, SvREFCNT_inc_simple_NN(made));
-    return TRUE;
-}
-
 static bool
 THX_add_items(pTHX_ struct building *building, size_t count)
 {
-    const sa_item *item = building->decoder->items;
+    const sa_item *item;
+    const sa_item *const end = building->decoder->items + count;
 
-    for (; count; count--, item++)
-        if (!THX_add_item(aTHX_ building, item))
+    for (item = building->decoder->items; item < end; item++) {
+        SV *made;
+
+        if (item->depth != building->depth)
+            go_to_depth(building, item->depth);
+        if (item->kind == SA_ITEM_HOLE && item->track == SA_UNTRACKED && building->kind == SVt_PVAV)
+            made = NULL;
+        else if (!(made = THX_make(aTHX_ building, item)))
             return FALSE;
+        if (!THX_attach(aTHX_ building, item, made))
+            return FALSE;
+        if (item->flags & SA_ITEM_CLASS && !THX_note_class(aTHX_ building, item, made))
+            return FALSE;
+        if (item->flags & SA_ITEM_WEAK)
+            list_push(&building->decoder->weak, SvREFCNT_inc_simple_NN(made));
+    }
     return TRUE;
 }
 
@@ -378,7 +376,7 @@ THX_build(pTHX_ struct building *building, size_t length)
 SV *
 THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason)
 {
-    struct building building = { decoder, document, NULL };
+    struct building building = { decoder, document, NULL, 0, SVt_NULL, NULL };
     SV *value = NULL;
 
     if (decoder->root) /* a regexp's code left through the middle, by exit() */

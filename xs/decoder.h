@@ -2,7 +2,6 @@
 #ifndef SHARED_ARENA_DECODER_H
 #define SHARED_ARENA_DECODER_H
 
-#include "keys.h"
 #include "list.h"
 
 /* How many items are asked for at once. */
@@ -16,9 +15,8 @@ struct decoder {
     SV *root;             /* what is being built, until it is whole */
     struct list open;     /* at each depth, what the next deeper item goes into */
     struct list tracked;  /* by the reader's numbers; counted */
-    struct list objects;  /* reference and stash in turn, to bless at the end; references counted */
+    struct list objects;  /* reference and stash in turn, to bless at the end; counted */
     struct list weak;     /* references to weaken at the end; counted */
-    struct keys keys;
     bool ran_perl;        /* Perl code has run while this value was built */
 };
 

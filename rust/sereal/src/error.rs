@@ -118,11 +118,14 @@ pub enum Role {
     Modifiers,
 }
 
+/// An error on its way: in a box, so that the results of what is called for every byte fit into registers.
+pub(crate) type Stop = Box<Error>;
+
 impl Reason {
     /// The error at a place.
-    #[inline]
-    pub(crate) fn at(self, at: usize) -> Error {
-        Error { at: at.min(u32::MAX as usize) as u32, reason: self }
+    #[cold]
+    pub(crate) fn at(self, at: usize) -> Stop {
+        Box::new(Error { at: at.min(u32::MAX as usize) as u32, reason: self })
     }
 }
 

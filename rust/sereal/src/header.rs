@@ -1,7 +1,7 @@
 //! The header of a document: a magic, a byte of version and encoding, and a suffix that is passed over.
 
 use crate::cursor::Cursor;
-use crate::error::{Error, Reason};
+use crate::error::{Reason, Stop};
 
 /// What is written: version 5, a body that is not compressed, no suffix.
 pub(crate) const WRITTEN: [u8; 6] = [0x3d, 0xf3, 0x72, 0x6c, 0x05, 0x00];
@@ -12,7 +12,7 @@ const MAGIC_OF_1_AND_2: [u8; 4] = *b"=srl";
 const MAGIC_AS_UTF8: [u8; 4] = [0x3d, 0xc3, 0xb3, 0x72];
 
 /// Checks the header; where the body begins.
-pub(crate) fn read(document: &[u8]) -> Result<usize, Error> {
+pub(crate) fn read(document: &[u8]) -> Result<usize, Stop> {
     let mut cursor = Cursor::new(document, 0);
     match cursor.array() {
         Ok(MAGIC) => {}

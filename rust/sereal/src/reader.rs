@@ -7,7 +7,7 @@ mod copy;
 mod track;
 mod value;
 
-use crate::error::{Error, Reason};
+use crate::error::{Error, Reason, Stop};
 use crate::header;
 use crate::item::Item;
 use copy::Copying;
@@ -70,6 +70,7 @@ impl Reader {
         } else {
             header::read(document)
         };
+        let begun = begun.map_err(|error| *error);
         self.length = document.len();
         self.body = begun.unwrap_or(self.length);
         (self.at, self.end) = (self.body, self.length);
@@ -88,18 +89,20 @@ impl Reader {
     /// on.
     #[inline]
     pub fn next(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Error> {
+        if self.plain(document, item) {
+            return Ok(true);
+        }
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let next = self.advance(document, item);
-        if let Err(error) = next {
-            self.failed = Some(error);
-        }
-        next
+        self.advance(document, item).map_err(|error| {
+            self.open.clear(); // so that nothing looks plain any more
+            *self.failed.insert(*error)
+        })
     }
 
     #[inline]
-    fn advance(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Error> {
+    fn advance(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Stop> {
         if document.len() != self.length {
             return Err(Reason::OtherDocument.at(0));
         }
@@ -127,7 +130,7 @@ impl Reader {
     }
 
     /// Behind the last item.
-    fn finish(&self) -> Result<(), Error> {
+    fn finish(&self) -> Result<(), Stop> {
         match self.end.saturating_sub(self.at) {
             0 => Ok(()),
             left => Err(Reason::Trailing(left as u32).at(self.at)),
@@ -136,7 +139,7 @@ impl Reader {
 
     /// Opens an item whose tag stands at `at`; how many parts it has. Whether that can be, `afford` says.
     #[inline]
-    fn open(&mut self, parts: u64, hash: bool, at: usize) -> Result<u32, Error> {
+    fn open(&mut self, parts: u64, hash: bool, at: usize) -> Result<u32, Stop> {
         if parts > 0 {
             if self.open.len() >= MAX_DEPTH as usize {
                 return Err(Reason::Deep.at(at));
@@ -149,7 +152,7 @@ impl Reader {
 
     /// Whether what is owed can be in the bytes that are left behind the tag at `at` and what belongs to it.
     #[inline]
-    fn afford(&self, left: usize, at: usize) -> Result<(), Error> {
+    fn afford(&self, left: usize, at: usize) -> Result<(), Stop> {
         if self.owed > left as u64 {
             return Err(Reason::Promised { items: self.owed, left: left as u32 }.at(at));
         }

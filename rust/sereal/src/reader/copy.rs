@@ -5,7 +5,7 @@
 
 use super::Reader;
 use crate::cursor::Cursor;
-use crate::error::{Error, Reason, Role};
+use crate::error::{Reason, Role, Stop};
 use crate::item::Text;
 use crate::tag;
 
@@ -27,7 +27,7 @@ pub(super) struct Copying {
 
 impl Reader {
     /// Sends the cursor back to the item that the COPY at `at` names.
-    pub(super) fn begin_copy<'a>(&mut self, cursor: &mut Cursor<'a>, at: usize) -> Result<(), Error> {
+    pub(super) fn begin_copy<'a>(&mut self, cursor: &mut Cursor<'a>, at: usize) -> Result<(), Stop> {
         let source = self.source(cursor, tag::COPY, at)?;
         self.afford(cursor.left(), at)?;
         let (resume, depth) = (cursor.at, self.open.len());
@@ -39,7 +39,7 @@ impl Reader {
     }
 
     /// Returns from a copied item if it is complete.
-    pub(super) fn end_copy(&mut self) -> Result<(), Error> {
+    pub(super) fn end_copy(&mut self) -> Result<(), Stop> {
         match self.copying {
             Some(Copying { start, resume, depth, owed }) if depth == self.open.len() => {
                 self.copying = None;
@@ -53,7 +53,7 @@ impl Reader {
 
     /// The next string, which may be a COPY of one.
     #[inline]
-    pub(super) fn string(&mut self, cursor: &mut Cursor<'_>, role: Role) -> Result<Text, Error> {
+    pub(super) fn string(&mut self, cursor: &mut Cursor<'_>, role: Role) -> Result<Text, Stop> {
         let (tag, at) = cursor.tag()?;
         if tag::is_string(tag) {
             cursor.string(tag, at)
@@ -73,13 +73,13 @@ impl Reader {
     }
 
     /// The class name of an OBJECT, which follows.
-    pub(super) fn class(&mut self, cursor: &mut Cursor<'_>) -> Result<Text, Error> {
+    pub(super) fn class(&mut self, cursor: &mut Cursor<'_>) -> Result<Text, Stop> {
         let name = self.string(cursor, Role::Class)?;
-        Some(name).filter(|name| name.length() > 0).ok_or(Reason::EmptyClass.at(cursor.at - 1))
+        Some(name).filter(|name| name.length() > 0).ok_or_else(|| Reason::EmptyClass.at(cursor.at - 1))
     }
 
     /// The class name that the OBJECTV at `at` names.
-    pub(super) fn class_again(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<Text, Error> {
+    pub(super) fn class_again(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<Text, Stop> {
         let mut source = self.source(cursor, tag::OBJECTV, at)?;
         let start = source.at;
         let name = self.class(&mut source)?;
@@ -88,16 +88,16 @@ impl Reader {
     }
 
     /// A cursor at the place whose offset follows, which ends before the tag at `at`.
-    fn source<'a>(&self, cursor: &mut Cursor<'a>, tag: u8, at: usize) -> Result<Cursor<'a>, Error> {
+    fn source<'a>(&self, cursor: &mut Cursor<'a>, tag: u8, at: usize) -> Result<Cursor<'a>, Stop> {
         if tag == tag::COPY && self.copying.is_some() {
             return Err(Reason::CopyInCopy.at(at));
         }
         let offset = cursor.varint()?;
         let place = self.place(offset, at).and_then(|place| cursor.before(at, place));
-        place.ok_or(Reason::NotBefore { tag, offset }.at(at))
+        place.ok_or_else(|| Reason::NotBefore { tag, offset }.at(at))
     }
 
-    fn count_copied(&mut self, bytes: usize, at: usize) -> Result<(), Error> {
+    fn count_copied(&mut self, bytes: usize, at: usize) -> Result<(), Stop> {
         let most = MOST_PER_BYTE * self.length as u64 + MOST_ANYWAY;
         self.copied += bytes as u64;
         if self.copied > most {

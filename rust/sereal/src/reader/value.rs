@@ -3,15 +3,48 @@
 use super::track::Place;
 use super::Reader;
 use crate::cursor::Cursor;
-use crate::error::{Error, Reason, Role};
+use crate::error::{Reason, Role, Stop};
 use crate::item::{Item, Kind};
 use crate::tag::{self, TRACKED};
-use crate::varint;
 
 impl Reader {
+    /// Reads the next item if it is a scalar that nothing is said of, in something open, as most are. Otherwise, and when
+    /// there is anything wrong with it, nothing has happened.
+    #[inline(always)]
+    pub(super) fn plain(&mut self, document: &[u8], item: &mut Item) -> bool {
+        let depth = self.open.len() as u32;
+        let Some(open) = self.open.last_mut() else { return false };
+        if open.left == 0 || self.copying.is_some() || document.len() != self.length {
+            return false;
+        }
+        let mut cursor = Cursor::new(document, self.at);
+        let key = if open.hash {
+            match cursor.byte() {
+                Ok(tag) if (tag::SHORT_BINARY..TRACKED).contains(&tag) => match cursor.string(tag, self.at) {
+                    Ok(key) => Some(key),
+                    Err(_) => return false,
+                },
+                _ => return false,
+            }
+        } else {
+            None
+        };
+        let at = cursor.at;
+        let Ok(tag) = cursor.byte() else { return false };
+        let Ok(Some(kind)) = cursor.scalar(tag, at) else { return false };
+        let owed = self.owed.saturating_sub(1 + u64::from(open.hash));
+        if owed > cursor.left() as u64 {
+            return false;
+        }
+        open.left -= 1;
+        (self.owed, self.at) = (owed, cursor.at);
+        *item = Item { at: at as u32, depth, track: None, weak: false, key, class: None, kind };
+        true
+    }
+
     /// Reads the item at the present position, with its key if it is in a hash.
     #[inline]
-    pub(super) fn item(&mut self, document: &[u8], in_hash: bool, item: &mut Item) -> Result<(), Error> {
+    pub(super) fn item(&mut self, document: &[u8], in_hash: bool, item: &mut Item) -> Result<(), Stop> {
         let mut cursor = Cursor::new(document.get(..self.end).unwrap_or_default(), self.at);
         let read = self.item_at(&mut cursor, in_hash, item);
         self.at = cursor.at;
@@ -27,7 +60,7 @@ impl Reader {
     // What is read is written where the caller wants it: passed on from function to function, it would cost more than
     // reading it.
     #[inline]
-    fn item_at(&mut self, cursor: &mut Cursor<'_>, in_hash: bool, item: &mut Item) -> Result<(), Error> {
+    fn item_at(&mut self, cursor: &mut Cursor<'_>, in_hash: bool, item: &mut Item) -> Result<(), Stop> {
         item.depth = self.open.len() as u32;
         item.key = if in_hash { Some(self.string(cursor, Role::Key)?) } else { None };
         (item.weak, item.class, item.track) = (false, None, None);
@@ -38,30 +71,21 @@ impl Reader {
                 self.note(at, &mut item.track, true);
             }
             let tag = byte & !TRACKED;
-            item.kind = match tag {
-                tag::POS..=0x0f => Kind::Signed(i64::from(tag)),
-                tag::NEG..=0x1f => Kind::Signed(i64::from(tag) - 32),
-                tag::SHORT_BINARY.. | tag::BINARY | tag::STR_UTF8 => Kind::Text(cursor.string(tag, at)?),
-                tag::VARINT => {
-                    let number = cursor.varint()?;
-                    i64::try_from(number).map_or(Kind::Unsigned(number), Kind::Signed)
-                }
-                tag::ZIGZAG => Kind::Signed(varint::unzigzag(cursor.varint()?)),
-                tag::FLOAT => Kind::Real(f32::from_le_bytes(cursor.array()?).into()),
-                tag::DOUBLE => Kind::Real(f64::from_le_bytes(cursor.array()?)),
-                tag::UNDEF => Kind::Undefined,
-                tag::CANONICAL_UNDEF => Kind::Hole,
-                tag::NO | tag::FALSE => Kind::Boolean(false),
-                tag::YES | tag::TRUE => Kind::Boolean(true),
-                tag::ARRAYREF..=0x4f => Kind::Array { length: self.open(u64::from(tag & 15), false, at)?, track: None },
-                tag::HASHREF..=0x5f => Kind::Hash { length: self.open(u64::from(tag & 15), true, at)?, track: None },
-                tag::REFN => self.reference(cursor, at)?,
-                tag::REFP => Kind::Same(self.tracked(cursor, tag, at)?.number),
-                tag::ALIAS => self.alias(cursor, item, at)?,
-                _ => {
-                    self.prefix(cursor, item, tag, at)?;
-                    continue;
-                }
+            item.kind = match cursor.scalar(tag, at)? {
+                Some(kind) => kind,
+                None => match tag {
+                    tag::ARRAYREF..=0x4f => {
+                        Kind::Array { length: self.open(u64::from(tag & 15), false, at)?, track: None }
+                    }
+                    tag::HASHREF..=0x5f => Kind::Hash { length: self.open(u64::from(tag & 15), true, at)?, track: None },
+                    tag::REFN => self.reference(cursor, at)?,
+                    tag::REFP => Kind::Same(self.tracked(cursor, tag, at)?.number),
+                    tag::ALIAS => self.alias(cursor, item, at)?,
+                    _ => {
+                        self.prefix(cursor, item, tag, at)?;
+                        continue;
+                    }
+                },
             };
             break (tag, at);
         };
@@ -74,7 +98,7 @@ impl Reader {
     }
 
     /// A tag that says something of the item that follows.
-    fn prefix(&mut self, cursor: &mut Cursor<'_>, item: &mut Item, tag: u8, at: usize) -> Result<(), Error> {
+    fn prefix(&mut self, cursor: &mut Cursor<'_>, item: &mut Item, tag: u8, at: usize) -> Result<(), Stop> {
         match tag {
             tag::PAD => {}
             tag::WEAKEN => item.weak = true,
@@ -93,7 +117,7 @@ impl Reader {
     }
 
     /// A REFN at `at`. What it refers to is merged into it, but a scalar, which is an item of its own.
-    fn reference(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<Kind, Error> {
+    fn reference(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<Kind, Stop> {
         let start = cursor.at;
         let (tag, there) = cursor.tag()?;
         if !matches!(tag, tag::ARRAY | tag::HASH | tag::REGEXP) {
@@ -121,7 +145,7 @@ impl Reader {
     }
 
     /// An ALIAS at `at`.
-    fn alias(&self, cursor: &mut Cursor<'_>, item: &Item, at: usize) -> Result<Kind, Error> {
+    fn alias(&self, cursor: &mut Cursor<'_>, item: &Item, at: usize) -> Result<Kind, Stop> {
         if item.depth == 0 {
             return Err(Reason::AliasAlone.at(at));
         }
@@ -136,9 +160,9 @@ impl Reader {
     }
 
     /// What the REFP or ALIAS at `at` refers to.
-    fn tracked(&self, cursor: &mut Cursor<'_>, tag: u8, at: usize) -> Result<Place, Error> {
+    fn tracked(&self, cursor: &mut Cursor<'_>, tag: u8, at: usize) -> Result<Place, Stop> {
         let offset = cursor.varint()?;
-        self.tracks.find(offset).ok_or(Reason::NotTracked { tag, offset }.at(at))
+        self.tracks.find(offset).ok_or_else(|| Reason::NotTracked { tag, offset }.at(at))
     }
 
     /// Notes a track bit. In a copied item it means the original, and is noted already.
