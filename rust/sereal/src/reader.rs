@@ -4,6 +4,8 @@
 //! things together still owe must fit into the bytes that are left, what is copied has a bound, and so has the depth.
 
 mod copy;
+#[cfg(test)]
+mod tests;
 mod track;
 mod value;
 

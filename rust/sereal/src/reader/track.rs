@@ -39,4 +39,43 @@ impl Tracks {
         let index = self.places.binary_search_by_key(&offset, |place| u64::from(place.offset)).ok()?;
         self.places.get(index).copied()
     }
+
+    /// Bytes that the table takes.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.places.capacity() * std::mem::size_of::<Place>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_found_and_no_other() {
+        let mut tracks = Tracks::default();
+        let (mut first, mut second) = (None, None);
+        tracks.note(3, &mut first, true);
+        tracks.note(5, &mut first, true);
+        tracks.note(6, &mut second, false);
+        tracks.note(900, &mut None, true);
+        assert_eq!((first, second), (Some(0), Some(1)));
+        let find = |offset| tracks.find(offset).map(|place| (place.number, place.scalar));
+        let expected = [(3, (0, true)), (5, (0, true)), (6, (1, false)), (900, (2, true))];
+        for offset in (0..1_000).chain([u64::MAX, 1 << 32, (1 << 32) + 3]) {
+            let place = expected.iter().find(|(there, _)| *there == offset).map(|(_, place)| *place);
+            assert_eq!(find(offset), place, "{offset}");
+        }
+    }
+
+    #[test]
+    fn numbers_begin_anew_with_a_document() {
+        let mut tracks = Tracks::default();
+        tracks.note(1, &mut None, true);
+        tracks.clear(0);
+        assert!(tracks.find(1).is_none() && tracks.room() == 0);
+        let mut number = None;
+        tracks.note(1, &mut number, true);
+        assert_eq!(number, Some(0));
+    }
 }
