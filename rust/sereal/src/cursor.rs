@@ -99,3 +99,52 @@ impl<'a> Cursor<'a> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bytes;
+
+    #[test]
+    fn a_read_that_fails_leaves_the_position_inside() {
+        let three = [0x80, 0x80, 0x80];
+        for at in [0, 2, 3, 4, usize::MAX] {
+            let mut cursor = Cursor::new(&three, at);
+            assert_eq!(cursor.left(), 3_usize.saturating_sub(at));
+            assert!(cursor.varint().is_err() && cursor.array::<4>().is_err() && cursor.at == at);
+        }
+        let mut cursor = Cursor::new(&three, 3);
+        assert_eq!((cursor.byte(), cursor.at), (Err(Reason::Ended.at(3)), 3));
+        assert_eq!(cursor.array(), Ok([]));
+    }
+
+    #[test]
+    fn pads_are_passed_over() {
+        let pads = bytes("3f bf e1 3f");
+        let mut cursor = Cursor::new(&pads, 0);
+        assert_eq!(cursor.tag(), Ok((0x61, 2)));
+        assert_eq!(cursor.tag(), Err(Reason::Ended.at(4)));
+    }
+
+    #[test]
+    fn a_string_lies_between_its_tag_and_the_end() {
+        let text = |hex: &str| {
+            let bytes = bytes(hex);
+            let mut cursor = Cursor::new(&bytes, 0);
+            let (tag, at) = cursor.tag()?;
+            cursor.string(tag, at).map(|text| (text, cursor.left()))
+        };
+        assert_eq!(text("62 6162 00"), Ok((Text::new(1, 2, false), 1)));
+        assert_eq!(text("3f 26 02 6162"), Ok((Text::new(3, 2, false), 0)));
+        assert_eq!(text("27 00 00"), Ok((Text::new(2, 0, true), 1)));
+        assert_eq!(text("3f 63 6162"), Err(Reason::LongString { length: 3, left: 2 }.at(1)));
+    }
+
+    #[test]
+    fn another_cursor_is_always_before() {
+        let three = [0; 3];
+        let cursor = Cursor::new(&three, 0);
+        assert_eq!(cursor.before(2, 1).map(|other| (other.at, other.left())), Some((1, 1)));
+        assert!(cursor.before(2, 2).is_none() && cursor.before(0, 0).is_none() && cursor.before(4, 1).is_none());
+    }
+}

@@ -163,7 +163,7 @@ impl fmt::Display for Reason {
             Reason::NoReference(tag) => write!(out, "{} before something that is no reference", tag::name(tag)),
             Reason::TwoClasses => out.write_str("an object directly behind another's class name"),
             Reason::EmptyClass => out.write_str("an empty class name"),
-            Reason::NoString(role) => write!(out, "{role} that is no string"),
+            Reason::NoString(role) => write!(out, "no string where {role} should be"),
             Reason::NotTracked { tag, offset } => {
                 write!(out, "{} to offset {offset}, where nothing is tracked", tag::name(tag))
             }
@@ -193,3 +193,52 @@ impl fmt::Display for Role {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_names_the_thing_and_its_place() {
+        for (reason, text) in [
+            (Reason::Magic, "not a Sereal document"),
+            (Reason::OldMagic, "a document of Sereal version 1 or 2, which is not supported"),
+            (Reason::MagicAsUtf8, "a Sereal document that was encoded as UTF-8"),
+            (Reason::Version(6), "Sereal version 6, which is not supported"),
+            (Reason::Compressed("zstd"), "the body is compressed with zstd, which is not supported"),
+            (Reason::Encoding(9), "the body has encoding 9, which is unknown"),
+            (Reason::LongHeader { length: 300, left: 12 }, "a header of 300 more bytes, and only 12 are left"),
+            (Reason::LargeDocument, "a document of 4 GiB or more"),
+            (Reason::OtherDocument, "not the document that was begun"),
+            (Reason::Ended, "the document ends too soon"),
+            (Reason::Number, "a number of more than 64 bits"),
+            (Reason::LongString { length: 300, left: 12 }, "a string of 300 bytes, and only 12 are left"),
+            (Reason::Promised { items: 300, left: 12 }, "300 items are to come, and only 12 bytes are left"),
+            (Reason::Deep, "deeper than 10000 levels"),
+            (Reason::Reserved(0x36), "the reserved tag 0x36"),
+            (Reason::Unsupported(0x24), "LONG_DOUBLE, which is not supported"),
+            (Reason::Frozen, "an object frozen by a FREEZE callback"),
+            (Reason::NoRefn(0x2b), "ARRAY that is not directly behind REFN"),
+            (Reason::NoReference(0x30), "WEAKEN before something that is no reference"),
+            (Reason::TwoClasses, "an object directly behind another's class name"),
+            (Reason::EmptyClass, "an empty class name"),
+            (Reason::NoString(Role::Key), "no string where a hash key should be"),
+            (Reason::NoString(Role::Class), "no string where a class name should be"),
+            (Reason::NoString(Role::Pattern), "no string where a regexp's pattern should be"),
+            (Reason::NoString(Role::Modifiers), "no string where a regexp's modifiers should be"),
+            (Reason::NotTracked { tag: 0x29, offset: 9 }, "REFP to offset 9, where nothing is tracked"),
+            (Reason::NotTracked { tag: 0x2e, offset: 9 }, "ALIAS to offset 9, where nothing is tracked"),
+            (Reason::AliasOfNoScalar, "ALIAS to something that is no scalar"),
+            (Reason::AliasAlone, "ALIAS that is the whole document"),
+            (Reason::AliasTracked, "ALIAS that is tracked itself"),
+            (Reason::NotBefore { tag: 0x2f, offset: 9 }, "COPY of offset 9, which is not before it"),
+            (Reason::NotBefore { tag: 0x2d, offset: 9 }, "OBJECTV of offset 9, which is not before it"),
+            (Reason::CopyOpen, "a copied item that does not end before its COPY"),
+            (Reason::CopyInCopy, "COPY inside a copied item"),
+            (Reason::CopiedMuch(1 << 20), "more than 1048576 bytes copied in all"),
+            (Reason::Trailing(3), "3 bytes after the end of the document"),
+        ] {
+            assert_eq!(reason.at(17).to_string(), format!("byte 17: {text}"));
+        }
+    }
+}

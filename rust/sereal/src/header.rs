@@ -44,3 +44,57 @@ pub(crate) fn read(document: &[u8]) -> Result<usize, Stop> {
     }
     Ok(cursor.at + length as usize)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::bytes;
+
+    #[test]
+    fn a_body_begins_behind_the_suffix() {
+        for (hex, body) in [
+            ("3df3726c05 00", 6),
+            ("3df3726c05 00 39", 6),
+            ("3df3726c04 00 39", 6),
+            ("3df3726c03 00 39", 6),
+            ("3df3726c05 03 010203 39", 9),
+            // The suffix is passed over, whatever it holds.
+            ("3df3726c05 01 ff", 7),
+            ("3df3726c05 8100 ff 39", 8),
+        ] {
+            assert_eq!(read(&bytes(hex)), Ok(body), "{hex}");
+        }
+        assert_eq!(read(&WRITTEN), Ok(WRITTEN.len()));
+    }
+
+    #[test]
+    fn what_is_no_header_is_refused_by_name() {
+        for (hex, at, reason) in [
+            ("", 0, Reason::Magic),
+            ("3df372", 0, Reason::Magic),
+            ("3df3726d05 00 39", 0, Reason::Magic),
+            ("00f3726c05 00 39", 0, Reason::Magic),
+            ("3d73726c02 00 39", 0, Reason::OldMagic),
+            ("3dc3b3726c05 00 39", 0, Reason::MagicAsUtf8),
+            ("3df3726c", 4, Reason::Ended),
+            ("3df3726c00 00 39", 4, Reason::Version(0)),
+            ("3df3726c01 00 39", 4, Reason::Version(1)),
+            ("3df3726c02 00 39", 4, Reason::Version(2)),
+            ("3df3726c06 00 39", 4, Reason::Version(6)),
+            ("3df3726c0f 00 39", 4, Reason::Version(15)),
+            ("3df3726c15 00 39", 4, Reason::Compressed("snappy")),
+            ("3df3726c25 00 39", 4, Reason::Compressed("snappy")),
+            ("3df3726c33 00 39", 4, Reason::Compressed("zlib")),
+            ("3df3726c44 00 39", 4, Reason::Compressed("zstd")),
+            ("3df3726c55 00 39", 4, Reason::Encoding(5)),
+            ("3df3726cf5 00 39", 4, Reason::Encoding(15)),
+            ("3df3726c05", 5, Reason::Ended),
+            ("3df3726c05 80", 5, Reason::Ended),
+            ("3df3726c05 ffffffffffffffffff02", 5, Reason::Number),
+            ("3df3726c05 02 39", 5, Reason::LongHeader { length: 2, left: 1 }),
+            ("3df3726c05 ffffffffffffffffff01 39", 5, Reason::LongHeader { length: u64::MAX, left: 1 }),
+        ] {
+            assert_eq!(read(&bytes(hex)), Err(reason.at(at)), "{hex}");
+        }
+    }
+}

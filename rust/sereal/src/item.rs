@@ -105,3 +105,19 @@ pub enum Kind {
     /// Not a scalar of its own, but that of that number once more. Never tracked, and never the whole document.
     Alias(u32),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_knows_its_bytes() {
+        let text = Text::new(1, 2, true);
+        assert_eq!((text.start(), text.length(), text.utf8), (1, 2, true));
+        assert_eq!(text.of(b"abcd"), Some(&b"bc"[..]));
+        assert_eq!(text.of(b"ab"), None);
+        let last = Text::new(u32::MAX, u32::MAX, false);
+        assert_eq!((last.start(), last.length(), last.of(b"")), (u32::MAX, u32::MAX, None));
+        assert_eq!(Text::new(0, 0, false).of(b""), Some(&b""[..]));
+    }
+}

@@ -106,3 +106,23 @@ pub(crate) fn is_reference(tag: u8) -> bool {
 pub(crate) fn is_string(tag: u8) -> bool {
     matches!(tag, BINARY | STR_UTF8) || tag >= SHORT_BINARY
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tag_has_one_name() {
+        let named = |range: std::ops::RangeInclusive<u8>| range.filter(|tag| name(*tag) != name(0xff)).count();
+        // All from VARINT to PAD but three, and the first of each kind that holds a number.
+        assert_eq!((named(0x00..=0x1f), named(0x20..=0x3f), named(0x40..=0x7f)), (2, 30, 3));
+        assert_eq!((name(0x28), name(0x32), name(0x60)), ("REFN", "OBJECT_FREEZE", "SHORT_BINARY"));
+    }
+
+    #[test]
+    fn references_and_strings_are_told_from_the_rest() {
+        let all = |belongs: fn(u8) -> bool| (0..TRACKED).filter(|tag| belongs(*tag)).collect::<Vec<u8>>();
+        assert_eq!(all(is_reference), [0x28, 0x29].into_iter().chain(0x40..0x60).collect::<Vec<u8>>());
+        assert_eq!(all(is_string), [0x26, 0x27].into_iter().chain(0x60..0x80).collect::<Vec<u8>>());
+    }
+}

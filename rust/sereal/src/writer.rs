@@ -290,3 +290,6 @@ impl Writer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,12 +42,12 @@ struct Caller {
 
 impl Caller {
     fn take(&mut self, item: &Item, document: &[u8]) {
-        while self.open.last().map_or(false, |(left, _)| *left == 0) {
+        while self.open.last().is_some_and(|(left, _)| *left == 0) {
             self.open.pop();
         }
         assert_eq!(item.depth as usize, self.open.len(), "the parent is open: {item:?}");
         assert!(item.depth <= MAX_DEPTH);
-        let in_hash = self.open.last_mut().map_or(false, |(left, hash)| {
+        let in_hash = self.open.last_mut().is_some_and(|(left, hash)| {
             *left -= 1;
             *hash
         });
