@@ -406,7 +406,7 @@ typedef union sa_number {
 
 /*
  One scalar of a document, and what is said of it. All ranges lie in the document. Fields that neither the kind nor a
- flag names are not written, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always are.
+ flag names mean nothing, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always do.
  */
 typedef struct sa_item {
   /*

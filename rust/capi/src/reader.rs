@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::error::*;
-use shared_arena_sereal::{Error, Item, Kind, Reader, Text};
+use shared_arena_sereal::{Error, Item, Reader};
 use std::ptr;
 
 /// A reader of documents, one after the other. It keeps up to 1 MiB of memory from one to the next.
@@ -79,7 +79,7 @@ pub union sa_number {
 }
 
 /// One scalar of a document, and what is said of it. All ranges lie in the document. Fields that neither the kind nor a
-/// flag names are not written, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always are.
+/// flag names mean nothing, but for `kind`, `depth`, `flags`, `track`, `referent_track` and `at`, which always do.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct sa_item {
@@ -201,83 +201,52 @@ unsafe fn refuse(err: *mut sa_error, error: Error) -> sa_status {
     unsafe { fill(err, SA_CORRUPT, &error.to_string()) }
 }
 
-/// Writes the fields of an item that mean something.
-///
 /// # Safety
 /// `out` is writable.
 #[inline]
 unsafe fn tell(out: *mut sa_item, item: &Item) {
-    use sa_item_kind::*;
-    let mut flags = if item.weak { SA_ITEM_WEAK } else { 0 };
-    let mut referent_track = None;
-    // SAFETY: the caller's promise. Fields are assigned through the pointer, since what is there may be no item yet.
+    // SAFETY: the caller's promise.
     unsafe {
-        if let Some(key) = item.key {
-            flags |= SA_ITEM_KEY | if key.utf8 { SA_ITEM_KEY_UTF8 } else { 0 };
-            ((*out).key_start, (*out).key_length) = range(key);
-        }
-        if let Some(class) = item.class {
-            flags |= SA_ITEM_CLASS | if class.utf8 { SA_ITEM_CLASS_UTF8 } else { 0 };
-            ((*out).class_start, (*out).class_length) = range(class);
-        }
-        let kind = match item.kind {
-            Kind::Undefined => SA_ITEM_UNDEF,
-            Kind::Hole => SA_ITEM_HOLE,
-            Kind::Boolean(false) => SA_ITEM_FALSE,
-            Kind::Boolean(true) => SA_ITEM_TRUE,
-            Kind::Signed(whole) => {
-                (*out).number = sa_number { whole };
-                SA_ITEM_SIGNED
-            }
-            Kind::Unsigned(positive) => {
-                (*out).number = sa_number { positive };
-                SA_ITEM_UNSIGNED
-            }
-            Kind::Real(real) => {
-                (*out).number = sa_number { real };
-                SA_ITEM_REAL
-            }
-            Kind::Text(text) => {
-                flags |= if text.utf8 { SA_ITEM_UTF8 } else { 0 };
-                ((*out).start, (*out).length) = range(text);
-                SA_ITEM_TEXT
-            }
-            Kind::Reference => SA_ITEM_REF,
-            Kind::Array { length, track } => {
-                referent_track = track;
-                (*out).length = length;
-                SA_ITEM_ARRAY_REF
-            }
-            Kind::Hash { length, track } => {
-                referent_track = track;
-                (*out).length = length;
-                SA_ITEM_HASH_REF
-            }
-            Kind::Regexp { pattern, modifiers, track } => {
-                referent_track = track;
-                flags |= if pattern.utf8 { SA_ITEM_UTF8 } else { 0 };
-                ((*out).start, (*out).length) = range(pattern);
-                ((*out).modifiers_start, (*out).modifiers_length) = range(modifiers);
-                SA_ITEM_REGEXP_REF
-            }
-            Kind::Same(target) => {
-                (*out).target = target;
-                SA_ITEM_SAME
-            }
-            Kind::Alias(target) => {
-                (*out).target = target;
-                SA_ITEM_ALIAS
-            }
-        };
-        (*out).kind = kind as u32;
-        (*out).depth = item.depth;
-        (*out).flags = flags;
-        (*out).track = item.track.unwrap_or(SA_UNTRACKED);
-        (*out).referent_track = referent_track.unwrap_or(SA_UNTRACKED);
-        (*out).at = item.at;
+        out.write(sa_item {
+            kind: item.sort as u32,
+            depth: item.depth,
+            flags: item.flags,
+            track: item.track,
+            referent_track: item.referent_track,
+            target: item.target,
+            at: item.at,
+            key_start: item.key.start,
+            key_length: item.key.length,
+            class_start: item.class.start,
+            class_length: item.class.length,
+            start: item.text.start,
+            length: item.text.length,
+            modifiers_start: item.modifiers.start,
+            modifiers_length: item.modifiers.length,
+            number: sa_number { positive: item.number },
+        });
     }
 }
 
-fn range(text: Text) -> (u32, u32) {
-    (text.start(), text.length())
-}
+// The core's numbers are this header's.
+const _: () = {
+    use shared_arena_sereal::{flag, Sort};
+    assert!(sa_item_kind::SA_ITEM_UNDEF as u32 == Sort::Undefined as u32);
+    assert!(sa_item_kind::SA_ITEM_HOLE as u32 == Sort::Hole as u32);
+    assert!(sa_item_kind::SA_ITEM_FALSE as u32 == Sort::False as u32);
+    assert!(sa_item_kind::SA_ITEM_TRUE as u32 == Sort::True as u32);
+    assert!(sa_item_kind::SA_ITEM_SIGNED as u32 == Sort::Signed as u32);
+    assert!(sa_item_kind::SA_ITEM_UNSIGNED as u32 == Sort::Unsigned as u32);
+    assert!(sa_item_kind::SA_ITEM_REAL as u32 == Sort::Real as u32);
+    assert!(sa_item_kind::SA_ITEM_TEXT as u32 == Sort::Text as u32);
+    assert!(sa_item_kind::SA_ITEM_REF as u32 == Sort::Reference as u32);
+    assert!(sa_item_kind::SA_ITEM_ARRAY_REF as u32 == Sort::Array as u32);
+    assert!(sa_item_kind::SA_ITEM_HASH_REF as u32 == Sort::Hash as u32);
+    assert!(sa_item_kind::SA_ITEM_REGEXP_REF as u32 == Sort::Regexp as u32);
+    assert!(sa_item_kind::SA_ITEM_SAME as u32 == Sort::Same as u32);
+    assert!(sa_item_kind::SA_ITEM_ALIAS as u32 == Sort::Alias as u32);
+    assert!(SA_ITEM_WEAK == flag::WEAK && SA_ITEM_UTF8 == flag::UTF8);
+    assert!(SA_ITEM_KEY == flag::KEY && SA_ITEM_KEY_UTF8 == flag::KEY_UTF8);
+    assert!(SA_ITEM_CLASS == flag::CLASS && SA_ITEM_CLASS_UTF8 == flag::CLASS_UTF8);
+    assert!(SA_UNTRACKED == shared_arena_sereal::UNTRACKED);
+};

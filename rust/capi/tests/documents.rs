@@ -31,9 +31,11 @@ impl Reading {
         let Reading { reader, document, error } = self;
         // SAFETY: as above; an sa_item is numbers.
         unsafe {
-            let mut item = MaybeUninit::<sa_item>::zeroed();
-            match sa_reader_next(*reader, document.as_ptr(), document.len(), item.as_mut_ptr(), error) {
-                SA_OK => Ok(item.assume_init()),
+            let mut item = MaybeUninit::<sa_item>::uninit();
+            let mut count = 7;
+            match sa_reader_read(*reader, document.as_ptr(), document.len(), item.as_mut_ptr(), 1, &mut count, error) {
+                SA_OK if count == 1 => Ok(item.assume_init()),
+                SA_OK => Err(SA_ABSENT),
                 status => Err(status),
             }
         }
@@ -45,7 +47,7 @@ impl Reading {
         item
     }
 
-    fn bytes(&self, start: u64, length: u64) -> &[u8] {
+    fn bytes(&self, start: u32, length: u32) -> &[u8] {
         &self.document[start as usize..][..length as usize]
     }
 
@@ -209,15 +211,24 @@ fn an_error_has_a_text_and_stays() {
 }
 
 #[test]
-fn only_what_an_item_has_is_written() {
-    let mut reading = Reading::begin(b"\x3d\xf3rl\x05\x00\x25");
-    let mut item = MaybeUninit::<sa_item>::uninit();
+fn items_come_in_lots() {
+    let body: Vec<u8> = [0x2b, 0x14].into_iter().chain(0..20).collect();
+    let mut reading = Reading::begin(&[b"\x3d\xf3rl\x05\x00\x28".as_slice(), &body].concat());
     let Reading { reader, document, error } = &mut reading;
-    // SAFETY: the fields that are read are always written; the item as a whole may not be.
+    let mut counts = Vec::new();
+    // SAFETY: as above; the items that are looked at were written.
     unsafe {
-        assert_eq!(sa_reader_next(*reader, document.as_ptr(), document.len(), item.as_mut_ptr(), error), SA_OK);
-        let item = item.as_ptr();
-        assert_eq!(((*item).kind, (*item).depth, (*item).flags), (SA_ITEM_UNDEF as u32, 0, 0));
-        assert_eq!(((*item).track, (*item).referent_track, (*item).at), (SA_UNTRACKED, SA_UNTRACKED, 6));
+        let mut items = [MaybeUninit::<sa_item>::uninit(); 8];
+        loop {
+            let (room, mut count) = (items.len(), 0);
+            let out = items.as_mut_ptr().cast();
+            assert_eq!(sa_reader_read(*reader, document.as_ptr(), document.len(), out, room, &mut count, error), SA_OK);
+            let lot = &items[..count];
+            counts.push((count, lot.iter().filter(|item| item.assume_init_ref().depth == 1).count()));
+            if count < room {
+                break;
+            }
+        }
     }
+    assert_eq!(counts, [(8, 7), (8, 8), (5, 5)]);
 }

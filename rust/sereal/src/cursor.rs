@@ -1,7 +1,7 @@
 //! Reading from a position on, never beyond an end.
 
 use crate::error::{Reason, Stop};
-use crate::item::{Kind, Text};
+use crate::item::{Item, Sort, Text};
 use crate::{tag, varint};
 
 /// A position in a document of at most [`MAX_DOCUMENT`](crate::MAX_DOCUMENT) bytes. Nothing that is read ends beyond
@@ -76,27 +76,29 @@ impl<'a> Cursor<'a> {
         self.at += length as usize;
         Ok(Text::new(start as u32, length as u32, string == tag::STR_UTF8))
     }
-    /// The rest of a scalar that is no reference and whose tag, read just now, stands at `at`; `None` when the tag is not
-    /// that of one.
+
+    /// The rest of a scalar that is no reference and whose tag, read just now, stands at `at`, into the item; false when
+    /// the tag is not that of one.
     #[inline(always)]
-    pub(crate) fn scalar(&mut self, tag: u8, at: usize) -> Result<Option<Kind>, Stop> {
-        Ok(Some(match tag {
-            tag::SHORT_BINARY..=0x7f | tag::BINARY | tag::STR_UTF8 => Kind::Text(self.string(tag, at)?),
-            tag::POS..=0x0f => Kind::Signed(i64::from(tag)),
-            tag::NEG..=0x1f => Kind::Signed(i64::from(tag) - 32),
+    pub(crate) fn scalar(&mut self, tag: u8, at: usize, item: &mut Item) -> Result<bool, Stop> {
+        match tag {
+            tag::SHORT_BINARY..=0x7f | tag::BINARY | tag::STR_UTF8 => item.set_text(self.string(tag, at)?),
+            tag::POS..=0x0f => item.set_number(Sort::Signed, tag.into()),
+            tag::NEG..=0x1f => item.set_number(Sort::Signed, (i64::from(tag) - 32) as u64),
             tag::VARINT => {
                 let number = self.varint()?;
-                i64::try_from(number).map_or(Kind::Unsigned(number), Kind::Signed)
+                item.set_number(if number > i64::MAX as u64 { Sort::Unsigned } else { Sort::Signed }, number);
             }
-            tag::ZIGZAG => Kind::Signed(varint::unzigzag(self.varint()?)),
-            tag::FLOAT => Kind::Real(f32::from_le_bytes(self.array()?).into()),
-            tag::DOUBLE => Kind::Real(f64::from_le_bytes(self.array()?)),
-            tag::UNDEF => Kind::Undefined,
-            tag::CANONICAL_UNDEF => Kind::Hole,
-            tag::NO | tag::FALSE => Kind::Boolean(false),
-            tag::YES | tag::TRUE => Kind::Boolean(true),
-            _ => return Ok(None),
-        }))
+            tag::ZIGZAG => item.set_number(Sort::Signed, varint::unzigzag(self.varint()?) as u64),
+            tag::FLOAT => item.set_number(Sort::Real, f64::from(f32::from_le_bytes(self.array()?)).to_bits()),
+            tag::DOUBLE => item.set_number(Sort::Real, u64::from_le_bytes(self.array()?)),
+            tag::UNDEF => item.sort = Sort::Undefined,
+            tag::CANONICAL_UNDEF => item.sort = Sort::Hole,
+            tag::NO | tag::FALSE => item.sort = Sort::False,
+            tag::YES | tag::TRUE => item.sort = Sort::True,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

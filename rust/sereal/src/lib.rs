@@ -20,7 +20,7 @@ mod varint;
 mod writer;
 
 pub use error::{Error, Reason, Role};
-pub use item::{Item, Kind, Text};
+pub use item::{flag, Item, Kind, Sort, Span, Text, UNTRACKED};
 pub use reader::{Reader, MAX_DEPTH, MAX_DOCUMENT};
 pub use writer::Writer;
 

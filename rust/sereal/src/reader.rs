@@ -11,7 +11,7 @@ mod value;
 
 use crate::error::{Error, Reason, Stop};
 use crate::header;
-use crate::item::Item;
+use crate::item::{Item, Sort};
 use copy::Copying;
 use track::Tracks;
 
@@ -139,9 +139,11 @@ impl Reader {
         }
     }
 
-    /// Opens an item whose tag stands at `at`; how many parts it has. Whether that can be, `afford` says.
+    /// Makes the item, whose tag stands at `at`, one that has so many parts. Whether that can be, `afford` says.
     #[inline]
-    fn open(&mut self, parts: u64, hash: bool, at: usize) -> Result<u32, Stop> {
+    fn open(&mut self, sort: Sort, parts: u64, at: usize, item: &mut Item) -> Result<(), Stop> {
+        let hash = sort == Sort::Hash;
+        (item.sort, item.text.length) = (sort, parts as u32);
         if parts > 0 {
             if self.open.len() >= MAX_DEPTH as usize {
                 return Err(Reason::Deep.at(at));
@@ -149,7 +151,7 @@ impl Reader {
             self.owed = self.owed.saturating_add(parts.saturating_mul(1 + u64::from(hash)));
             self.open.push(Open { left: parts as u32, hash });
         }
-        Ok(parts as u32)
+        Ok(())
     }
 
     /// Whether what is owed can be in the bytes that are left behind the tag at `at` and what belongs to it.

@@ -1,5 +1,7 @@
 //! What is referred to later, by its offset.
 
+use crate::item::UNTRACKED;
+
 /// The tracked places of a document so far, and the numbers that were dealt to what stands there.
 #[derive(Default, Debug)]
 pub(super) struct Tracks {
@@ -26,12 +28,12 @@ impl Tracks {
 
     /// Notes a place that is behind all noted before. The thing there has several, perhaps: `number` is its own, dealt
     /// now if this is the first.
-    pub(super) fn note(&mut self, offset: u32, number: &mut Option<u32>, scalar: bool) {
-        let number = *number.get_or_insert_with(|| {
+    pub(super) fn note(&mut self, offset: u32, number: &mut u32, scalar: bool) {
+        if *number == UNTRACKED {
+            *number = self.dealt;
             self.dealt += 1;
-            self.dealt - 1
-        });
-        self.places.push(Place { offset, number, scalar });
+        }
+        self.places.push(Place { offset, number: *number, scalar });
     }
 
     /// What is tracked at an offset.
@@ -54,12 +56,12 @@ mod tests {
     #[test]
     fn every_place_is_found_and_no_other() {
         let mut tracks = Tracks::default();
-        let (mut first, mut second) = (None, None);
+        let (mut first, mut second) = (UNTRACKED, UNTRACKED);
         tracks.note(3, &mut first, true);
         tracks.note(5, &mut first, true);
         tracks.note(6, &mut second, false);
-        tracks.note(900, &mut None, true);
-        assert_eq!((first, second), (Some(0), Some(1)));
+        tracks.note(900, &mut { UNTRACKED }, true);
+        assert_eq!((first, second), (0, 1));
         let find = |offset| tracks.find(offset).map(|place| (place.number, place.scalar));
         let expected = [(3, (0, true)), (5, (0, true)), (6, (1, false)), (900, (2, true))];
         for offset in (0..1_000).chain([u64::MAX, 1 << 32, (1 << 32) + 3]) {
@@ -71,11 +73,11 @@ mod tests {
     #[test]
     fn numbers_begin_anew_with_a_document() {
         let mut tracks = Tracks::default();
-        tracks.note(1, &mut None, true);
+        tracks.note(1, &mut { UNTRACKED }, true);
         tracks.clear(0);
         assert!(tracks.find(1).is_none() && tracks.room() == 0);
-        let mut number = None;
+        let mut number = UNTRACKED;
         tracks.note(1, &mut number, true);
-        assert_eq!(number, Some(0));
+        assert_eq!(number, 0);
     }
 }

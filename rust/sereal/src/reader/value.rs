@@ -4,7 +4,7 @@ use super::track::Place;
 use super::Reader;
 use crate::cursor::Cursor;
 use crate::error::{Reason, Role, Stop};
-use crate::item::{Item, Kind};
+use crate::item::{flag, Item, Sort, UNTRACKED};
 use crate::tag::{self, TRACKED};
 
 impl Reader {
@@ -18,27 +18,26 @@ impl Reader {
             return false;
         }
         let mut cursor = Cursor::new(document, self.at);
-        let key = if open.hash {
+        (item.depth, item.flags, item.track, item.referent_track) = (depth, 0, UNTRACKED, UNTRACKED);
+        if open.hash {
             match cursor.byte() {
                 Ok(tag) if (tag::SHORT_BINARY..TRACKED).contains(&tag) => match cursor.string(tag, self.at) {
-                    Ok(key) => Some(key),
+                    Ok(key) => item.set_key(key),
                     Err(_) => return false,
                 },
                 _ => return false,
             }
-        } else {
-            None
-        };
+        }
         let at = cursor.at;
         let Ok(tag) = cursor.byte() else { return false };
-        let Ok(Some(kind)) = cursor.scalar(tag, at) else { return false };
+        let Ok(true) = cursor.scalar(tag, at, item) else { return false };
         let owed = self.owed.saturating_sub(1 + u64::from(open.hash));
         if owed > cursor.left() as u64 {
             return false;
         }
+        item.at = at as u32;
         open.left -= 1;
         (self.owed, self.at) = (owed, cursor.at);
-        *item = Item { at: at as u32, depth, track: None, weak: false, key, class: None, kind };
         true
     }
 
@@ -61,9 +60,11 @@ impl Reader {
     // reading it.
     #[inline]
     fn item_at(&mut self, cursor: &mut Cursor<'_>, in_hash: bool, item: &mut Item) -> Result<(), Stop> {
-        item.depth = self.open.len() as u32;
-        item.key = if in_hash { Some(self.string(cursor, Role::Key)?) } else { None };
-        (item.weak, item.class, item.track) = (false, None, None);
+        let depth = self.open.len() as u32;
+        (item.depth, item.flags, item.track, item.referent_track) = (depth, 0, UNTRACKED, UNTRACKED);
+        if in_hash {
+            item.set_key(self.string(cursor, Role::Key)?);
+        }
         let (tag, at) = loop {
             let at = cursor.at;
             let byte = cursor.byte()?;
@@ -71,27 +72,24 @@ impl Reader {
                 self.note(at, &mut item.track, true);
             }
             let tag = byte & !TRACKED;
-            item.kind = match cursor.scalar(tag, at)? {
-                Some(kind) => kind,
-                None => match tag {
-                    tag::ARRAYREF..=0x4f => {
-                        Kind::Array { length: self.open(u64::from(tag & 15), false, at)?, track: None }
-                    }
-                    tag::HASHREF..=0x5f => Kind::Hash { length: self.open(u64::from(tag & 15), true, at)?, track: None },
-                    tag::REFN => self.reference(cursor, at)?,
-                    tag::REFP => Kind::Same(self.tracked(cursor, tag, at)?.number),
-                    tag::ALIAS => self.alias(cursor, item, at)?,
+            if !cursor.scalar(tag, at, item)? {
+                match tag {
+                    tag::ARRAYREF..=0x4f => self.open(Sort::Array, u64::from(tag & 15), at, item)?,
+                    tag::HASHREF..=0x5f => self.open(Sort::Hash, u64::from(tag & 15), at, item)?,
+                    tag::REFN => self.reference(cursor, at, item)?,
+                    tag::REFP => (item.sort, item.target) = (Sort::Same, self.tracked(cursor, tag, at)?.number),
+                    tag::ALIAS => self.alias(cursor, at, item)?,
                     _ => {
                         self.prefix(cursor, item, tag, at)?;
                         continue;
                     }
-                },
-            };
+                }
+            }
             break (tag, at);
         };
         item.at = at as u32;
-        if (item.weak || item.class.is_some()) && !tag::is_reference(tag) {
-            let before = if item.class.is_some() { tag::OBJECT } else { tag::WEAKEN };
+        if item.is(flag::WEAK | flag::CLASS) && !tag::is_reference(tag) {
+            let before = if item.is(flag::CLASS) { tag::OBJECT } else { tag::WEAKEN };
             return Err(Reason::NoReference(before).at(at));
         }
         self.afford(cursor.left(), at)
@@ -101,10 +99,10 @@ impl Reader {
     fn prefix(&mut self, cursor: &mut Cursor<'_>, item: &mut Item, tag: u8, at: usize) -> Result<(), Stop> {
         match tag {
             tag::PAD => {}
-            tag::WEAKEN => item.weak = true,
-            tag::OBJECT | tag::OBJECTV if item.class.is_some() => return Err(Reason::TwoClasses.at(at)),
-            tag::OBJECT => item.class = Some(self.class(cursor)?),
-            tag::OBJECTV => item.class = Some(self.class_again(cursor, at)?),
+            tag::WEAKEN => item.flags |= flag::WEAK,
+            tag::OBJECT | tag::OBJECTV if item.is(flag::CLASS) => return Err(Reason::TwoClasses.at(at)),
+            tag::OBJECT => item.set_class(self.class(cursor)?),
+            tag::OBJECTV => item.set_class(self.class_again(cursor, at)?),
             tag::COPY => self.begin_copy(cursor, at)?,
             tag::ARRAY | tag::HASH | tag::REGEXP => return Err(Reason::NoRefn(tag).at(at)),
             tag::OBJECT_FREEZE | tag::OBJECTV_FREEZE => return Err(Reason::Frozen.at(at)),
@@ -117,46 +115,45 @@ impl Reader {
     }
 
     /// A REFN at `at`. What it refers to is merged into it, but a scalar, which is an item of its own.
-    fn reference(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<Kind, Stop> {
+    fn reference(&mut self, cursor: &mut Cursor<'_>, at: usize, item: &mut Item) -> Result<(), Stop> {
         let start = cursor.at;
         let (tag, there) = cursor.tag()?;
         if !matches!(tag, tag::ARRAY | tag::HASH | tag::REGEXP) {
             cursor.at = start;
-            self.open(1, false, at)?;
-            return Ok(Kind::Reference);
+            return self.open(Sort::Reference, 1, at, item);
         }
         // Once more, now that it is known whose track bits these are.
         cursor.at = start;
-        let mut track = None;
         while cursor.at <= there {
             let at = cursor.at;
             if cursor.byte()? >= TRACKED {
-                self.note(at, &mut track, false);
+                self.note(at, &mut item.referent_track, false);
             }
         }
         if tag == tag::REGEXP {
-            let pattern = self.string(cursor, Role::Pattern)?;
-            let modifiers = self.string(cursor, Role::Modifiers)?;
-            return Ok(Kind::Regexp { pattern, modifiers, track });
+            item.set_text(self.string(cursor, Role::Pattern)?);
+            item.sort = Sort::Regexp;
+            item.modifiers = self.string(cursor, Role::Modifiers)?.span();
+            return Ok(());
         }
-        let (count, hash) = (cursor.varint()?, tag == tag::HASH);
-        let length = self.open(count, hash, there)?;
-        Ok(if hash { Kind::Hash { length, track } } else { Kind::Array { length, track } })
+        let count = cursor.varint()?;
+        self.open(if tag == tag::HASH { Sort::Hash } else { Sort::Array }, count, there, item)
     }
 
     /// An ALIAS at `at`.
-    fn alias(&self, cursor: &mut Cursor<'_>, item: &Item, at: usize) -> Result<Kind, Stop> {
+    fn alias(&self, cursor: &mut Cursor<'_>, at: usize, item: &mut Item) -> Result<(), Stop> {
         if item.depth == 0 {
             return Err(Reason::AliasAlone.at(at));
         }
-        if item.track.is_some() {
+        if item.track != UNTRACKED {
             return Err(Reason::AliasTracked.at(at));
         }
         let place = self.tracked(cursor, tag::ALIAS, at)?;
         if !place.scalar {
             return Err(Reason::AliasOfNoScalar.at(at));
         }
-        Ok(Kind::Alias(place.number))
+        (item.sort, item.target) = (Sort::Alias, place.number);
+        Ok(())
     }
 
     /// What the REFP or ALIAS at `at` refers to.
@@ -167,7 +164,7 @@ impl Reader {
 
     /// Notes a track bit. In a copied item it means the original, and is noted already.
     #[inline]
-    fn note(&mut self, at: usize, number: &mut Option<u32>, scalar: bool) {
+    fn note(&mut self, at: usize, number: &mut u32, scalar: bool) {
         if self.copying.is_none() {
             self.tracks.note(self.offset(at), number, scalar);
         }

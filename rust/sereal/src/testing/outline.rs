@@ -41,16 +41,16 @@ pub fn real(number: f64) -> String {
 fn value(items: &mut std::slice::Iter<'_, Item>, document: &[u8]) -> String {
     let item = items.next().expect("as many items as were promised");
     let quoted = |text: Text| quoted(text.of(document).expect("a range in the document"), text.utf8);
-    let mut text = item.key.map(|key| quoted(key) + ": ").unwrap_or_default();
-    text += &mark(item.track);
-    if item.weak {
+    let mut text = item.key().map(|key| quoted(key) + ": ").unwrap_or_default();
+    text += &mark(item.track());
+    if item.is(crate::flag::WEAK) {
         text += "weak ";
     }
-    if let Some(class) = item.class {
+    if let Some(class) = item.class() {
         text += &format!("{} of ", quoted(class).replace('"', ""));
     }
     let mut parts = |length| (0..length).map(|_| value(items, document)).collect::<Vec<_>>().join(", ");
-    text + &match item.kind {
+    text + &match item.kind() {
         Kind::Undefined => "undef".into(),
         Kind::Hole => "hole".into(),
         Kind::Boolean(truth) => truth.to_string(),

@@ -51,14 +51,14 @@ impl Caller {
             *left -= 1;
             *hash
         });
-        assert_eq!(item.key.is_some(), in_hash, "values of hashes have keys: {item:?}");
+        assert_eq!(item.key().is_some(), in_hash, "values of hashes have keys: {item:?}");
         assert!(!self.begun || item.depth > 0, "a second item at the top: {item:?}");
         self.begun = true;
         assert!((item.at as usize) < document.len());
 
-        let (mut texts, mut is_reference) = (vec![item.key, item.class], true);
-        self.deal(item.track, true);
-        match item.kind {
+        let (mut texts, mut is_reference) = (vec![item.key(), item.class()], true);
+        self.deal(item.track(), true);
+        match item.kind() {
             Kind::Array { length, track } => {
                 self.deal(track, false);
                 self.open.push((length.into(), false));
@@ -76,7 +76,7 @@ impl Caller {
             Kind::Alias(number) => {
                 is_reference = false;
                 assert_eq!(self.scalars.get(number as usize), Some(&true), "a scalar: {item:?}");
-                assert!(item.track.is_none() && item.depth > 0, "{item:?}");
+                assert!(item.track().is_none() && item.depth > 0, "{item:?}");
             }
             Kind::Text(text) => {
                 is_reference = false;
@@ -84,8 +84,8 @@ impl Caller {
             }
             _ => is_reference = false,
         }
-        assert!(is_reference || !item.weak && item.class.is_none(), "{item:?}");
-        assert!(item.class.map_or(true, |class| class.length() > 0), "{item:?}");
+        assert!(is_reference || !item.is(crate::flag::WEAK) && item.class().is_none(), "{item:?}");
+        assert!(item.class().map_or(true, |class| class.length() > 0), "{item:?}");
         for text in texts.into_iter().flatten() {
             assert!(text.of(document).is_some(), "{text:?} in {} bytes", document.len());
         }

@@ -121,5 +121,5 @@ fn pads_cost_no_more_than_their_bytes() {
     let body = [[&[0x28][..], &[0x3f; 9_000]].concat().repeat(100), vec![0x05]].concat();
     let (items, error) = read(&with_body(&body));
     assert_eq!((items.len(), error), (101, None));
-    assert!(items[..100].iter().all(|item: &Item| item.kind == Kind::Reference));
+    assert!(items[..100].iter().all(|item: &Item| item.kind() == Kind::Reference));
 }

@@ -65,15 +65,15 @@ fn every_tag_of_an_item_is_read() {
 
 #[test]
 fn an_integer_is_unsigned_only_where_it_must_be() {
-    assert_eq!(items("20 ffffffffffffffff7f")[0].kind, Kind::Signed(i64::MAX));
-    assert_eq!(items("20 80808080808080808001")[0].kind, Kind::Unsigned(1 << 63));
+    assert_eq!(items("20 ffffffffffffffff7f")[0].kind(), Kind::Signed(i64::MAX));
+    assert_eq!(items("20 80808080808080808001")[0].kind(), Kind::Unsigned(1 << 63));
 }
 
 #[test]
 fn a_float_keeps_its_bits() {
     for bits in [0x7ff0_0000_0000_0001_u64, 0xffff_ffff_ffff_ffff, 0x7ff8_0000_0000_0000, 1, 0x8000_0000_0000_0000] {
         let hex: String = bits.to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let Kind::Real(number) = items(&format!("23 {hex}"))[0].kind else { panic!("a real") };
+        let Kind::Real(number) = items(&format!("23 {hex}"))[0].kind() else { panic!("a real") };
         assert_eq!(number.to_bits(), bits);
     }
 }
@@ -87,9 +87,9 @@ fn places_are_counted_from_the_first_byte() {
     assert_eq!((items[0].at, items[0].depth), (8, 0));
     // The tag, not what stands before it.
     assert_eq!((items[1].at, items[1].depth), (18, 1));
-    assert_eq!(items[1].key.map(|key| (key.start(), key.length())), Some((11, 1)));
-    assert_eq!(items[1].class.map(|class| (class.start(), class.length())), Some((17, 1)));
-    let Kind::Text(text) = items[2].kind else { panic!("a string") };
+    assert_eq!(items[1].key().map(|key| (key.start(), key.length())), Some((11, 1)));
+    assert_eq!(items[1].class().map(|class| (class.start(), class.length())), Some((17, 1)));
+    let Kind::Text(text) = items[2].kind() else { panic!("a string") };
     assert_eq!((items[2].at, items[2].depth, text.start(), text.length()), (22, 2, 23, 2));
 }
 
