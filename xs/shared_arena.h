@@ -999,7 +999,8 @@ sa_status sa_reader_begin(struct sa_reader *reader,
  when these are the last of a document that is in order. SA_OK; SA_CORRUPT with a text, again and again.
 
  # Safety
- As `sa_reader_begin`; `items` has room for that many; `count` is writable.
+ As `sa_reader_begin`; `items` has room for that many, which was filled with zeros or by this function; `count` is
+ writable.
  */
 sa_status sa_reader_read(struct sa_reader *reader,
                          const uint8_t *document,

@@ -164,7 +164,8 @@ pub unsafe extern "C" fn sa_reader_begin(
 /// when these are the last of a document that is in order. SA_OK; SA_CORRUPT with a text, again and again.
 ///
 /// # Safety
-/// As `sa_reader_begin`; `items` has room for that many; `count` is writable.
+/// As `sa_reader_begin`; `items` has room for that many, which was filled with zeros or by this function; `count` is
+/// writable.
 #[no_mangle]
 pub unsafe extern "C" fn sa_reader_read(
     reader: *mut sa_reader,
@@ -175,18 +176,17 @@ pub unsafe extern "C" fn sa_reader_read(
     count: *mut usize,
     err: *mut sa_error,
 ) -> sa_status {
-    let mut item = Item::default();
     let mut read = 0;
-    // SAFETY: the caller's promises; `read` is below `room`.
+    // SAFETY: the caller's promises. `read` is below `room`. The reader's items are laid out as these (below), and zeros
+    // are one.
     unsafe {
         let (reader, document) = (&mut (*reader).0, bytes(document, length));
         while read < room {
-            match reader.next(document, &mut item) {
-                Ok(true) => tell(items.add(read), &item),
+            match reader.next(document, &mut *items.add(read).cast::<Item>()) {
+                Ok(true) => read += 1,
                 Ok(false) => break,
                 Err(error) => return refuse(err, error),
             }
-            read += 1;
         }
         count.write(read);
     }
@@ -201,36 +201,11 @@ unsafe fn refuse(err: *mut sa_error, error: Error) -> sa_status {
     unsafe { fill(err, SA_CORRUPT, &error.to_string()) }
 }
 
-/// # Safety
-/// `out` is writable.
-#[inline]
-unsafe fn tell(out: *mut sa_item, item: &Item) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        out.write(sa_item {
-            kind: item.sort as u32,
-            depth: item.depth,
-            flags: item.flags,
-            track: item.track,
-            referent_track: item.referent_track,
-            target: item.target,
-            at: item.at,
-            key_start: item.key.start,
-            key_length: item.key.length,
-            class_start: item.class.start,
-            class_length: item.class.length,
-            start: item.text.start,
-            length: item.text.length,
-            modifiers_start: item.modifiers.start,
-            modifiers_length: item.modifiers.length,
-            number: sa_number { positive: item.number },
-        });
-    }
-}
-
-// The core's numbers are this header's.
+// The reader's items are this header's: the fields in their order (a test looks at each), the numbers here.
 const _: () = {
     use shared_arena_sereal::{flag, Sort};
+    assert!(std::mem::size_of::<sa_item>() == std::mem::size_of::<Item>());
+    assert!(std::mem::align_of::<sa_item>() == std::mem::align_of::<Item>());
     assert!(sa_item_kind::SA_ITEM_UNDEF as u32 == Sort::Undefined as u32);
     assert!(sa_item_kind::SA_ITEM_HOLE as u32 == Sort::Hole as u32);
     assert!(sa_item_kind::SA_ITEM_FALSE as u32 == Sort::False as u32);
@@ -250,3 +225,37 @@ const _: () = {
     assert!(SA_ITEM_CLASS == flag::CLASS && SA_ITEM_CLASS_UTF8 == flag::CLASS_UTF8);
     assert!(SA_UNTRACKED == shared_arena_sereal::UNTRACKED);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared_arena_sereal::{Sort, Span};
+
+    #[test]
+    fn an_item_is_laid_out_as_the_header_says() {
+        let span = |start| Span { start, length: start + 1 };
+        let item = Item {
+            sort: Sort::Alias,
+            depth: 1,
+            flags: 2,
+            track: 3,
+            referent_track: 4,
+            target: 5,
+            at: 6,
+            key: span(7),
+            class: span(9),
+            text: span(11),
+            modifiers: span(13),
+            number: 15,
+        };
+        // SAFETY: every bit pattern is an sa_item, and both are of one size, as asserted above.
+        let seen: sa_item = unsafe { std::mem::transmute(item) };
+        // SAFETY: every bit pattern is a number.
+        let number = unsafe { seen.number.positive };
+        assert_eq!((seen.kind, number), (sa_item_kind::SA_ITEM_ALIAS as u32, 15));
+        let said = [seen.depth, seen.flags, seen.track, seen.referent_track, seen.target, seen.at];
+        let lie = [seen.key_start, seen.key_length, seen.class_start, seen.class_length];
+        let more = [seen.start, seen.length, seen.modifiers_start, seen.modifiers_length];
+        assert_eq!((said, lie, more), ([1, 2, 3, 4, 5, 6], [7, 8, 9, 10], [11, 12, 13, 14]));
+    }
+}

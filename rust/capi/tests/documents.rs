@@ -31,7 +31,7 @@ impl Reading {
         let Reading { reader, document, error } = self;
         // SAFETY: as above; an sa_item is numbers.
         unsafe {
-            let mut item = MaybeUninit::<sa_item>::uninit();
+            let mut item = MaybeUninit::<sa_item>::zeroed();
             let mut count = 7;
             match sa_reader_read(*reader, document.as_ptr(), document.len(), item.as_mut_ptr(), 1, &mut count, error) {
                 SA_OK if count == 1 => Ok(item.assume_init()),
@@ -218,7 +218,7 @@ fn items_come_in_lots() {
     let mut counts = Vec::new();
     // SAFETY: as above; the items that are looked at were written.
     unsafe {
-        let mut items = [MaybeUninit::<sa_item>::uninit(); 8];
+        let mut items = [MaybeUninit::<sa_item>::zeroed(); 8];
         loop {
             let (room, mut count) = (items.len(), 0);
             let out = items.as_mut_ptr().cast();

@@ -48,6 +48,7 @@ impl Text {
 
 /// A range of a document's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(C)]
 pub struct Span {
     /// Where it begins, in bytes from the document's first.
     pub start: u32,
@@ -98,9 +99,10 @@ pub enum Sort {
 
 /// One scalar of a document, and what is said of it.
 ///
-/// It is flat, since it is written and read once for every scalar of every document: fields that neither `sort` nor a flag
+/// It is flat, in C's layout, since it is written and read once for every scalar of every document: fields that neither `sort` nor a flag
 /// speaks of are left from the item before. The methods say the same in types.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
 pub struct Item {
     /// What it is.
     pub sort: Sort,
