@@ -64,6 +64,7 @@ my @number = (
     ['region size'      => 32,    sub { my @there = $arena->region(fresh(), size => $_[0]); $there[1] == 32 }],
     ['map slots'        => 7,     sub { $arena->map(fresh(), slots => $_[0])->capacity == 7 }],
     ['map slot_size'    => 100,   sub { $arena->map(fresh(), slots => 7, slot_size => $_[0])->max_pair >= 68 }],
+    ['map serialise on' => 1,     sub { $arena->map(fresh(), slots => 7, serialise => $_[0])->serialised }],
     ['map serialise'    => 0,     sub { !$arena->map(fresh(), slots => 7, serialise => $_[0])->serialised }],
     ['rate limit'       => 2,     sub { $arena->rate(fresh(), slots => 64, limit => $_[0])->stats->{limit} == 2 }],
     ['rate window'      => 2,     sub { $arena->rate(fresh(), slots => 64, window => $_[0])->stats->{window} == 2 }],

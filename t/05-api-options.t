@@ -168,4 +168,19 @@ subtest 'serialise is true or false' => sub {
     is !!$fresh->map('false ' . ($_ // 'undef'), slots => 5, serialise => $_)->serialised, !!0, 'false' for 0, '', undef;
 };
 
+subtest 'options of calls on serialised maps' => sub {
+    my $serialised = $arena->map('serialised', slots => 16, serialise => 1);
+    $serialised->store('old', ['value']);
+    for my $option (qw(ttl ttl_ms)) {
+        for my $value (@no_ttl) {
+            my $shown = ref $value ? ref $value : $value;
+            croaks_like { $serialised->store('old', ['new'], $option => $value) } qr/Shared::Arena::Map.*\b$option\b.*${ \ as_shown($shown) }/s, "$option '$shown'";
+        }
+    }
+    croaks_like { $serialised->store('old', ['new'], 60) } qr/'60' has no value; usage: \Q$usage{store}\E/, 'half a pair';
+    croaks_like { $serialised->store('old', ['new'], colour => 1) } qr/unknown option 'colour'/, 'an unknown one';
+    croaks_like { $serialised->incr('old', 'x') } qr/Shared::Arena::Map/, 'an addend that is none';
+    is_deeply [$serialised->fetch('old')], [['value']], 'and nothing was stored';
+};
+
 done_testing;

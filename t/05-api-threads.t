@@ -59,6 +59,31 @@ subtest 'threads that write at once' => sub {
     intact_ok $map, 'leave the map whole';
 };
 
+subtest 'threads that store structures at once' => sub {
+    my $serialised = $arena->map('s', slots => 16, slot_size => 4096, serialise => 1);
+    $serialised->store('before', { list => [1, 2] });
+    $serialised->fetch('before');
+    my @threads = map {
+        my $number = $_;
+        threads->create({ context => 'list' }, sub {
+            my $own = Shared::Arena->attach('threads')->map('s', slots => 16, slot_size => 4096, serialise => 1);
+            my $wrong = 0;
+            for my $n (1 .. 500) {
+                my $value = { number => $number, list => [map { { n => $n } } 1 .. $n % 20], match => qr/$n/ };
+                $own->store("k$number", $value) == 1 or $wrong++;
+                my ($back) = $own->fetch("k$number");
+                $wrong++ if $back->{number} != $number || @{ $back->{list} } != $n % 20 || "$back->{match}" ne "$value->{match}";
+                eval { $own->store("k$number", [1, sub { }]); 1 } and $wrong++;
+            }
+            return ($wrong, $own->fetch('before'));
+        });
+    } 1 .. 4;
+    is_deeply [map { [$_->join] } @threads], [([0, { list => [1, 2] }]) x 4], 'do not mix anything up';
+    is_deeply [map { ($serialised->fetch("k$_"))[0]{number} } 1 .. 4], [1 .. 4], 'and all of it is there';
+    is_deeply [$serialised->fetch('before')], [{ list => [1, 2] }], 'for their creator, too';
+    intact_ok $serialised, 'whole';
+};
+
 subtest 'a thread that ends while objects made in it live in a closure' => sub {
     threads->create(sub { my $m = Shared::Arena->create->map('m'); our $kept = sub { $m->keys }; $kept->() })->join for 1 .. 5;
     is_deeply [$map->fetch('k')], ['v'], 'disturbs nobody';
