@@ -57,7 +57,6 @@ subtest 'depth at the end of a chain' => sub {
     my $empty = [];
     $empty = [$empty] for 2 .. MOST;
     is $map->store('deep', $empty), 1, 'an empty array in the last level';
-    ok !eval { $map->store('k', [$empty]); 1 }, 'but not below it';
     is $map->store('deep', [map { nested(100, $level{arrays}[0]) } 1 .. 200]), 1, 'what is wide is not deep';
     my $shared = nested(MOST - 1, $level{hashes}[0]);
     is $map->store('deep', [$shared, $shared]), 1, 'nor what is there twice';

@@ -20,9 +20,9 @@ my %running = (
     'a tied scalar'            => sub { tied_scalar('x', $_[0]) },
     'an array with a tied element' => sub { my @array = (1, 2, 3); tie $array[1], 'TestTies::Scalar', \(my $x = 'x'), $_[0]; \@array },
     'a hash with a tied value' => sub { my %hash = (a => 1); tie $hash{b}, 'TestTies::Scalar', \(my $x = 'x'), $_[0]; \%hash },
-    'an overloaded array'      => sub { bless { hook => $_[0] }, 'My::Array' },
-    'an overloaded hash'       => sub { bless [$_[0]], 'My::Hash' },
-    'an overloaded scalar'     => sub { bless [$_[0]], 'My::Scalar' },
+    'an overloaded array'      => sub { bless { hook => $_[0] || sub { } }, 'My::Array' },
+    'an overloaded hash'       => sub { bless [$_[0] || sub { }], 'My::Hash' },
+    'an overloaded scalar'     => sub { bless [$_[0] || sub { }], 'My::Scalar' },
 );
 {
     package My::Array;  use overload '@{}' => sub { no overloading; $_[0]{hook}->(); [1, 2] };
@@ -83,7 +83,7 @@ subtest 'code that uses the same map' => sub {
         is_deeply \@seen, [(1, $inner) x (@seen / 2)], 'and stored and fetched what it wanted';
         is_deeply [$map->fetch('inner')], [$inner], 'which is there';
         is $map->store('k', $running{$what}->(sub { $map->store('k', 'from inside') })), 1, 'the same key';
-        isnt scalar($map->fetch('k')), 'from inside', 'has the value of the call that ends last';
+        is ref(eval { $map->fetch('k') }), ref copy_of($running{$what}->()), 'has the value of the call that ends last' or diag $@;
     }
     intact_ok $map, 'whole';
 };
