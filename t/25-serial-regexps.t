@@ -158,6 +158,30 @@ subtest 'the place of the fetch leaves no mark' => sub {
     is pos(my $text = 'abc'), undef, 'as positions do';
 };
 
+# Perl asks a sub what such a property is, when it compiles the pattern or when it first needs it.
+our ($map, $answer);
+sub IsOurs { $answer->() if $answer; return "61\t62\n" }
+
+subtest 'properties of our own' => sub {
+    local $map = serial_map();
+    my $stored = { match => qr/^\p{IsOurs}+$/, list => [1 .. 10], again => 'after' };
+    $map->store('k', $stored);
+    $map->store('other', ['something', 'else']);
+    $answer = sub { is_deeply [$map->fetch('other')], [['something', 'else']], 'a fetch inside a fetch'; $map->store('new', { a => [1] }) };
+    my ($copy) = $map->fetch('k');
+    ok 'abba' =~ $copy->{match} && 'abc' !~ $copy->{match}, 'work in the copy';
+    is_deeply $copy->{list}, [1 .. 10], 'and what is around comes back';
+    is $copy->{again}, 'after', 'all of it';
+    is_deeply [$map->fetch('k')]->[0]{list}, [1 .. 10], 'once more';
+    $answer = sub { die "not ours\n" };
+    my $lived = eval { my ($there) = $map->fetch('k'); 'abba' =~ $there->{match}; 1 };
+    ok $lived || $@ =~ /not ours/, 'one that dies is an answer or an error';
+    $answer = sub { undef $map };
+    ok eval { my ($there) = $map->fetch('k'); ref $there->{match} eq 'Regexp' } || $@, 'one that lets go of the map, too';
+    undef $answer;
+    is_deeply copy_of([1, { a => 2 }]), [1, { a => 2 }], 'and others go on working';
+};
+
 subtest 'patterns that run code are refused' => sub {
     my $map = serial_map();
     $map->store('k', 'old');

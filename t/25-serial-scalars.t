@@ -104,11 +104,11 @@ my %use = (
     'with length and substr' => sub { no warnings; my $l = length $_[0]; my $s = substr $_[0], 0, 1; $l = index $_[0], "\x{263A}" },
 );
 
-# As a string and as a number, and the sign of a zero.
+# As a string and as a number; of a number, all bits.
 sub senses {
     no warnings;
-    my ($value) = @_;
-    return (defined $value ? "$value" : undef, $value + 0 . '', sprintf('%.17g', $value), defined $value && $value == 0 ? unpack 'H*', pack 'd>', $value : '');
+    my ($text, $sum, $number) = ($_[0]) x 3;
+    return (defined $text ? "$text" : undef, $sum + 0 . '', kind_of($_[0]) eq 'string' ? () : unpack 'H*', pack 'd>', $number);
 }
 
 for my $use (sort keys %use) {
@@ -123,7 +123,7 @@ for my $use (sort keys %use) {
             $both = ($both & B::SVf_IOK) && ($both & B::SVf_NOK);    # perl itself cannot tell any more
             is $is, $kind, "$name is what it was" if !$both && ($] >= 5.036 || $kind eq 'string' || $kind eq 'undef');
             is utf8::is_utf8($copy), utf8::is_utf8($values{$name}), "$name has its flag" if $kind eq 'string';
-            is_deeply [senses($copy)], [senses($values{$name})], "$name is equal in every sense";
+            is_deeply [senses($copy)], [senses($value)], "$name is equal in every sense";
             ok $is eq 'integer' || $is eq 'real', "$name is a number" if $both;
         }
     };
