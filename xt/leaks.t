@@ -4,8 +4,11 @@ use FindBin;
 use lib "$FindBin::Bin/../t/lib";
 use TestArena;
 use TestMagic;
+use TestSlot;
+use TestTies;
 use Test::More;
 
+use Scalar::Util 'weaken';
 use Shared::Arena;
 
 # No call leaks: memory, mappings, descriptors or scalars, whether it answers or croaks.
@@ -22,6 +25,22 @@ my $tied  = tied_value('k');
 my $wide  = "\x{263A}" x 50;
 my $up    = "\xE9" x 50;
 utf8::upgrade($up);
+
+# Structures, and values that are damaged after all of them was made.
+my $serial = $arena->map('s', slots => 16, slot_size => 8192, serialise => 1);
+my $shared = bless { name => "caf\xE9", wide => $wide }, 'My::Class';
+my $tree   = { shared => $shared, list => [$shared, 1, 1.5, undef, \'x', [1 .. 50]], map { ("key $_" => { number => $_ }) } 1 .. 20 };
+weaken($tree->{self} = $tree);
+my $matching = [qr/a(b)/i, qr/\x{263A}/];
+my ($cycle, $deep) = ([1, { a => 2 }], 'leaf');
+push @$cycle, $cycle;
+$deep = [$deep] for 1 .. 1000;
+my $tree_slot  = TestSlot->new($arena, 's', $serial, 'damaged tree', 4000);
+my $cycle_slot = TestSlot->new($arena, 's', $serial, 'damaged cycle', 400);
+$cycle_slot->plant("=\xF3rl\5\0\x28\xAB\x03\x29\x02\x51\x61a\x29\x02\x01\x36");
+$tree_slot->plant("=\xF3rl\5\0\x28\x2B\x64" . "\x2C\x61a\x51\x61k\x2C\x61b\x42\x01\x61x" x 99 . "\x36");
+my $dying  = tied_array([1 .. 5], sub { die "no\n" if $_[0] eq 'FETCH' && $_[2] == 3 });
+my $tied_tree = tied_hash({ a => tied_array([1, 2]), b => tied_scalar('x') });
 
 sub kilobytes { my ($pages) = read_file('/proc/self/statm') =~ /\A\d+ (\d+)/; return $pages * 4 }
 sub descriptors { opendir my $d, '/proc/self/fd' or die; return scalar(my @all = readdir $d) }
@@ -45,13 +64,22 @@ my %call = (
     'overflow'           => sub { $map->incr('most', 2**62) if !$map->exists('most'); eval { $map->incr('most', 2**62) } },
     'arguments that die' => sub { eval { $map->store($dies, 1) }; eval { $map->store('k', $dies) }; eval { $map->store('k', 1, ttl => $dies) } },
     'large values'       => sub { $map->store('k', 'v' x 100_000) },
+    'structures'         => sub { $serial->store('k', $tree); my ($copy) = $serial->fetch('k') },
+    'structures nobody takes' => sub { $serial->store('k', $tree); $serial->fetch('k'); scalar $serial->fetch('k') },
+    'regexps'            => sub { $serial->store('k', $matching); my ($copy) = $serial->fetch('k') },
+    'cycles'             => sub { $serial->store('k', $cycle); my ($copy) = $serial->fetch('k'); @$copy = () },
+    'tied structures'    => sub { $serial->store('k', $tied_tree); my ($copy) = $serial->fetch('k') },
+    'what cannot be stored' => sub { eval { $serial->store('k', [$tree, $_]) } for sub { }, \*STDOUT, qr/(?{ 1 })/ },
+    'code that dies'     => sub { eval { $serial->store('k', [$tree, $dying]) } },
+    'structures too long' => sub { $serial->store('k', [$tree, 'x' x 8192]) },
+    'damaged structures' => sub { eval { my ($copy) = $serial->fetch($_); 1 } and die 'not refused' for 'damaged tree', 'damaged cycle' },
     'hooks'              => sub { my %v = $map->_verify },
 );
 
 for my $name (sort keys %call) {
     subtest $name => sub {
         my $code  = $call{$name};
-        my $times = $name =~ /objects|named/ ? 10_000 : 40_000;
+        my $times = $name =~ /objects|named|struct|what cannot|dies/ ? 10_000 : 40_000;
         $code->() for 1 .. $times / 4;
         my @before = (kilobytes(), descriptors(), mappings());
         $code->() for 1 .. $times;
