@@ -7,6 +7,7 @@ use TestSerial;
 use TestTies;
 use Test::More;
 
+use Encode ();
 use Shared::Arena;
 
 # What cannot be stored is refused with its kind and its place, what is too long with -1, and the old value stands, with
@@ -22,7 +23,7 @@ format NAMED =
 
 my $text = 'some text';
 my %kinds = (
-    'CODE reference'   => [sub { }, \&croaks_like, bless(sub { }, 'My::Code')],
+    'CODE reference'   => [sub { }, \&croaks_like, bless(sub { }, 'My::Sub')],
     'GLOB reference'   => [\*STDOUT, \*Never::Opened, do { open my $handle, '<', $0 or die; $handle }, bless(\do { no warnings; local *ANY }, 'My::Glob')],
     'IO reference'     => [*STDOUT{IO}, bless(*STDIN{IO}, 'My::Handle')],
     'FORMAT reference' => [*NAMED{FORMAT}],
@@ -107,6 +108,32 @@ subtest 'odd keys in a message' => sub {
     ok !eval { $map->store('k', $deep); 1 }, 'a long way in';
     like $@, qr/\AShared::Arena::Map->store: cannot store .*\[0\].*: CODE reference at \Q$0\E line \d+\.\n\z/, 'is said';
     cmp_ok length $@, '<', 20_000, 'in reason';
+};
+
+subtest 'text whose UTF-8 is broken' => sub {
+    for my $broken ("\xC3", "abc\xE2\x98", "\x80", "\xC3\x28") {
+        my $text = $broken;
+        Encode::_utf8_on($text);
+        no warnings 'utf8';
+        for my $place ([$text], [$text, 1], [{ a => $text }], [{ $text => 1 }]) {
+            my ($value) = @$place;
+            ok !eval { $map->store('k', $value); 1 }, 'is refused';
+            like $@, qr/\AShared::Arena::Map->store: cannot store .*malformed UTF-8 at \Q$0\E line \d+\.\n\z/s, 'where it is stored';
+        }
+        is_deeply [$map->fetch('k')], ['old'], 'and not where it is fetched';
+    }
+};
+
+subtest 'objects whose dereference gives nothing of use' => sub {
+    { package My::Text;    use overload '@{}' => sub {'no reference'} }
+    { package My::Nothing; use overload '%{}' => sub {undef} }
+    { package My::Endless; use overload '@{}' => sub { bless [], 'My::Endless' } }
+    { package My::Code;    use overload '@{}' => sub { [sub { }] } }
+    for my $class (qw(My::Text My::Nothing My::Endless)) {
+        croaks_like { $map->store('k', [bless {}, $class]) } qr/\AShared::Arena::Map->store: cannot store \[0\]: $class object whose overloaded dereference /, $class;
+    }
+    croaks_like { $map->store('k', { a => bless {}, 'My::Code' }) } qr/cannot store \{a\}\[0\]: CODE reference/, 'or what cannot be stored';
+    is_deeply [$map->fetch('k')], ['old'], 'the old value stands';
 };
 
 subtest 'the first of several is named, whatever else there is' => sub {

@@ -61,6 +61,7 @@ my %strings = (
     'a surrogate'      => do { no warnings; chr 0xD800 },
     'beyond Unicode'   => do { no warnings; chr 0x110000 },
     'no character'     => do { no warnings; chr 0xFFFF },
+    (map { no warnings; ("character $_" => chr $_) } 2**31 - 1, 2**31, 2**36, 2**62),
     'a v-string'       => do { my $text = sprintf '%vd', v1.22.333; join '', map { chr } split /\./, $text },
 );
 

@@ -185,6 +185,10 @@ subtest 'everything else that is magical' => sub {
     $searched =~ /b/g;
     my $shared = \$searched;
     alike copy_of([$shared]), [\'abcabc'], 'a string with a position';
+    'abcd' =~ /b(c)(d)/ or die;
+    my $map = serial_map();
+    $map->store('k', [\@-, \@+]);
+    is_deeply scalar($map->fetch('k')), [[1, 2, 3], [4, 3, 4]], 'the places of captures';
     my @list = (1, 2, 3);
     $#{ \@list } = 1;
     my $last = \$#list;
