@@ -214,6 +214,7 @@ THX_hook_decode(pTHX_ I32 ax, I32 items)
     if (document.length > SA_MAX_SLOT_SIZE)
         croak_method(&decode_method, "too long");
     call_keep(&call, &document, NULL);
+    codec_decoder()->call = NULL;
     value = decode(codec_decoder(), document.start, document.length, &reason);
     if (!value)
         croak_method(&decode_method, "the value is corrupt: %" SVf, SVfARG(reason));

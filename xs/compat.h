@@ -37,6 +37,14 @@
 
 #include "shared_arena.h"
 
+/* Whether those bytes may bear the UTF-8 flag. Perl's own function takes a
+ * length of 0 for "up to the NUL". */
+static inline bool
+is_utf8(const char *start, STRLEN length)
+{
+    return length == 0 || is_utf8_string((const U8 *)start, length);
+}
+
 /* Functions that one file of this directory offers to another come in pairs:
  * THX_name takes the interpreter, the macro name() passes the one at hand. */
 

@@ -68,7 +68,7 @@ THX_croak_shown(pTHX_ SV *value)
     /* A copy: turning the caller's number into text would leave a mark on it. */
     source = SvROK(value) ? THX_plain_reference(aTHX_ value) : sv_mortalcopy(value);
     text = SvPV_nomg(source, length);
-    if (SvUTF8(source))
+    if (SvUTF8(source) && is_utf8(text, length)) /* broken text is shown byte by byte */
         flags |= PERL_PV_ESCAPE_UNI;
 
     shown = newSVpvs_flags("'", SVs_TEMP);

@@ -96,18 +96,12 @@ THX_fail(pTHX_ struct building *building, const sa_item *item, const char *why)
     return NULL;
 }
 
-static bool
-is_utf8(const struct building *building, uint64_t start, uint64_t length)
-{
-    return is_utf8_string((const U8 *)text_at(building, start), (STRLEN)length);
-}
-
 static inline SV *
 THX_make_text(pTHX_ struct building *building, const sa_item *item)
 {
     const bool utf8 = item->flags & SA_ITEM_UTF8;
 
-    if (utf8 && !is_utf8(building, item->start, item->length))
+    if (utf8 && !is_utf8(text_at(building, item->start), item->length))
         return THX_fail(aTHX_ building, item, "a string of malformed UTF-8");
     return newSVpvn_flags(text_at(building, item->start), (STRLEN)item->length, utf8 ? SVf_UTF8 : 0);
 }
@@ -119,11 +113,12 @@ THX_make_regexp(pTHX_ struct building *building, const sa_item *item)
     SV *why = NULL;
     SV *regexp;
 
-    if (utf8 && !is_utf8(building, item->start, item->length))
+    if (utf8 && !is_utf8(text_at(building, item->start), item->length))
         return THX_fail(aTHX_ building, item, "a pattern of malformed UTF-8");
+    if (building->decoder->call) /* for an error later on */
+        call_keep(building->decoder->call, building->decoder->key, NULL);
     ENTER;
     codec_take_decoder(building->decoder);
-    building->decoder->ran_perl = TRUE;
     regexp = regexp_compile(text_at(building, item->start), (STRLEN)item->length, utf8,
                             text_at(building, item->modifiers_start), (STRLEN)item->modifiers_length, &why);
     LEAVE;
@@ -250,7 +245,7 @@ THX_store_pair(pTHX_ struct building *building, const sa_item *item, SV *value)
     const bool utf8 = item->flags & SA_ITEM_KEY_UTF8;
     const STRLEN keys = HvTOTALKEYS(hash);
 
-    if (utf8 && !is_utf8(building, item->key_start, item->key_length)) {
+    if (utf8 && !is_utf8(key, item->key_length)) {
         SvREFCNT_dec_NN(value);
         THX_fail(aTHX_ building, item, "a key of malformed UTF-8");
         return FALSE;
@@ -296,9 +291,15 @@ go_to_depth(struct building *building, uint32_t depth)
 static bool
 THX_note_class(pTHX_ struct building *building, const sa_item *item, SV *reference)
 {
-    HV *stash = gv_stashpvn(text_at(building, item->class_start), (U32)item->class_length,
-                            GV_ADD | (item->flags & SA_ITEM_CLASS_UTF8 ? SVf_UTF8 : 0));
+    const char *name = text_at(building, item->class_start);
+    const bool utf8 = item->flags & SA_ITEM_CLASS_UTF8;
+    HV *stash;
 
+    if (utf8 && !is_utf8(name, item->class_length)) {
+        THX_fail(aTHX_ building, item, "a class name of malformed UTF-8");
+        return FALSE;
+    }
+    stash = gv_stashpvn(name, item->class_length, GV_ADD | (utf8 ? SVf_UTF8 : 0));
     if (!stash || IS_FEATURE_CLASS(stash)) {
         THX_fail(aTHX_ building, item, "an object of a class that nothing can be blessed into");
         return FALSE;
@@ -381,7 +382,6 @@ THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length
 
     if (decoder->root) /* a regexp's code left through the middle, by exit() */
         decoder_finish(decoder);
-    decoder->ran_perl = FALSE;
     if (THX_build(aTHX_ &building, length)) {
         value = sv_2mortal(decoder->root);
         decoder->root = NULL;

@@ -2,7 +2,6 @@
 #ifndef SHARED_ARENA_DECODE_H
 #define SHARED_ARENA_DECODE_H
 
-#include "args.h"
 #include "decoder.h"
 
 /* The value, mortal; or NULL, and why in `reason`, a mortal text that names the

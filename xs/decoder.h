@@ -2,6 +2,7 @@
 #ifndef SHARED_ARENA_DECODER_H
 #define SHARED_ARENA_DECODER_H
 
+#include "args.h"
 #include "list.h"
 
 /* How many items are asked for at once. */
@@ -17,7 +18,8 @@ struct decoder {
     struct list tracked;  /* by the reader's numbers; counted */
     struct list objects;  /* reference and stash in turn, to bless at the end; counted */
     struct list weak;     /* references to weaken at the end; counted */
-    bool ran_perl;        /* Perl code has run while this value was built */
+    struct call *call;    /* on whose behalf, and its key; NULL: nobody's */
+    struct bytes *key;
 };
 
 /* Room for a document of that length. */

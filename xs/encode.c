@@ -28,7 +28,8 @@ is_shared(const struct encoder *encoder, const SV *thing)
         || (SvTYPE(thing) >= SVt_PVMG && (SvMAGIC(thing) || HAS_AUX(thing)));
 }
 
-static void
+/* What is written next is that thing. */
+static struct sighting *
 THX_see(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
 {
     struct sighting *sighting = seen_add(&encoder->seen, thing, sa_writer_position(encoder->writer));
@@ -38,6 +39,14 @@ THX_see(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
         sighting->held = FALSE;
         encoder->seen.has_weak = TRUE;
     }
+    return sighting;
+}
+
+/* The same for what a reference points at: its class is written already. */
+static void
+THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_at)
+{
+    THX_see(aTHX_ encoder, referent, weak_at)->blessed = TRUE;
 }
 
 /* A weak reference whose target nothing else in the document holds would be
@@ -114,14 +123,14 @@ THX_write_container(pTHX_ struct encoder *encoder, SV *container, const SV *orig
 
     if (encoder->guarded)
         contents = snapshot(container);
-    else if (is_tied(container))
+    else if (is_read_by_magic(container))
         return NEEDS_GUARD;
 
     if (shared) {
         sa_writer_reference(encoder->writer);
-        THX_see(aTHX_ encoder, container, weak_at);
+        THX_see_referent(aTHX_ encoder, container, weak_at);
         if (origin)
-            THX_see(aTHX_ encoder, origin, 0);
+            THX_see_referent(aTHX_ encoder, origin, 0);
     }
     return SvTYPE(contents) == SVt_PVAV ? THX_write_array(aTHX_ encoder, (AV *)contents, !shared)
                                         : THX_write_hash(aTHX_ encoder, (HV *)contents, !shared);
@@ -138,7 +147,7 @@ THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
         return refuse(encoder, "REGEXP with code blocks");
     sa_writer_reference(encoder->writer);
     if (is_shared(encoder, thing))
-        THX_see(aTHX_ encoder, thing, weak_at);
+        THX_see_referent(aTHX_ encoder, thing, weak_at);
     length = regexp_modifiers(regexp, modifiers);
     sa_writer_regexp(encoder->writer, (const uint8_t *)RX_PRECOMP(regexp), RX_PRELEN(regexp), cBOOL(RX_UTF8(regexp)),
                      (const uint8_t *)modifiers, length);
@@ -173,12 +182,31 @@ THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, const SV *origin
             return refuse(encoder, "%s reference", sv_reftype(referent, FALSE));
         sa_writer_reference(encoder->writer);
         if (origin)
-            THX_see(aTHX_ encoder, origin, 0);
+            THX_see_referent(aTHX_ encoder, origin, 0);
         return THX_open_level(aTHX_ encoder, &level);
     }
 }
 
 /* ---- One child ---- */
+
+/* A further reference. What was an element when it was written has no class yet. */
+static progress
+THX_write_same(pTHX_ struct encoder *encoder, const SV *referent, size_t offset, bool holds)
+{
+    struct sighting *sighting;
+
+    if (SvOBJECT(referent) && !seen_find(&encoder->seen, referent)->blessed) {
+        const progress progress = THX_write_class(aTHX_ encoder, SvSTASH(referent));
+        if (progress != GO_ON)
+            return progress;
+    }
+    sa_writer_same(encoder->writer, offset);
+    sighting = seen_find(&encoder->seen, referent);
+    sighting->blessed = TRUE;
+    if (holds)
+        sighting->held = TRUE;
+    return GO_ON;
+}
 
 /* An object that overloads a dereference is what the dereference gives. */
 static progress
@@ -186,6 +214,7 @@ THX_write_overloaded(pTHX_ struct encoder *encoder, SV *reference, size_t weak_a
 {
     SV *referent = SvRV(reference);
     SV *given;
+    struct sighting *sighting;
 
     if (!encoder->guarded)
         return NEEDS_GUARD;
@@ -199,14 +228,13 @@ THX_write_overloaded(pTHX_ struct encoder *encoder, SV *reference, size_t weak_a
     }
     if (weak_at) /* nothing else holds what was made just now */
         sa_writer_strengthen(encoder->writer, weak_at);
-    {
-        struct sighting *sighting = seen_find(&encoder->seen, SvRV(given));
-        if (sighting) {
-            sa_writer_same(encoder->writer, sighting->offset);
-            sighting->held = TRUE;
-            seen_add(&encoder->seen, referent, sighting->offset);
-            return GO_ON;
-        }
+    sighting = seen_find(&encoder->seen, SvRV(given));
+    if (sighting) {
+        const size_t offset = sighting->offset;
+        sa_writer_same(encoder->writer, offset);
+        sighting->held = TRUE;
+        seen_add(&encoder->seen, referent, offset)->blessed = TRUE;
+        return GO_ON;
     }
     return THX_write_referent(aTHX_ encoder, SvRV(given), referent, 0);
 }
@@ -222,13 +250,9 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
         sa_writer_weaken(encoder->writer);
     }
     if (is_shared(encoder, referent)) {
-        struct sighting *sighting = seen_find(&encoder->seen, referent);
-        if (sighting) {
-            sa_writer_same(encoder->writer, sighting->offset);
-            if (!weak_at)
-                sighting->held = TRUE;
-            return GO_ON;
-        }
+        const struct sighting *sighting = seen_find(&encoder->seen, referent);
+        if (sighting)
+            return THX_write_same(aTHX_ encoder, referent, sighting->offset, !weak_at);
     }
     if (encoder->guarded)
         sv_2mortal(SvREFCNT_inc_simple_NN(referent));
@@ -244,9 +268,9 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
 }
 
 /* A scalar in its place: the value itself, an element, or what a reference
- * points at (then `weak_at` is that reference's, when it is a weak one). */
+ * points at, of which `referred` is the level. */
 static progress
-THX_write_item(pTHX_ struct encoder *encoder, SV *item, size_t weak_at)
+THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *referred)
 {
     SV *value = item;
 
@@ -262,7 +286,10 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, size_t weak_at)
             sighting->held = TRUE;
             return GO_ON;
         }
-        THX_see(aTHX_ encoder, item, weak_at);
+        if (referred)
+            THX_see_referent(aTHX_ encoder, item, referred->weak_at);
+        else
+            THX_see(aTHX_ encoder, item, 0);
     }
     return SvROK(value) ? THX_write_reference(aTHX_ encoder, value) : write_scalar(encoder, value);
 }
@@ -283,7 +310,7 @@ THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
         sa_writer_text(encoder->writer, (const uint8_t *)SvPVX(text), SvCUR(text), TRUE);
         return GO_ON;
     }
-    if (HEK_UTF8(key) && !is_utf8_string((const U8 *)HEK_KEY(key), HEK_LEN(key)))
+    if (HEK_UTF8(key) && !is_utf8(HEK_KEY(key), HEK_LEN(key)))
         return refuse(encoder, "key of malformed UTF-8");
     sa_writer_text(encoder->writer, (const uint8_t *)HEK_KEY(key), HEK_LEN(key), cBOOL(HEK_UTF8(key)));
     return GO_ON;
@@ -324,7 +351,7 @@ THX_write_elements(pTHX_ struct encoder *encoder, struct level *level)
         if (!element)
             sa_writer_hole(encoder->writer);
         else if (!write_plain(encoder, element))
-            progress = THX_write_item(aTHX_ encoder, element, 0);
+            progress = THX_write_item(aTHX_ encoder, element, NULL);
         if (progress != GO_ON || encoder->depth != depth)
             return progress;
     }
@@ -359,7 +386,7 @@ THX_write_pairs(pTHX_ struct encoder *encoder, struct level *level)
         progress progress = THX_write_key(aTHX_ encoder, HeKEY_hek(level->entry));
 
         if (progress == GO_ON && !write_plain(encoder, value))
-            progress = THX_write_item(aTHX_ encoder, value, 0);
+            progress = THX_write_item(aTHX_ encoder, value, NULL);
         if (progress != GO_ON || encoder->depth != depth)
             return progress;
     }
@@ -379,7 +406,7 @@ THX_write_children(pTHX_ struct encoder *encoder)
         return THX_write_pairs(aTHX_ encoder, level);
     default:
         if (level->next++ == 0)
-            return THX_write_item(aTHX_ encoder, level->container, level->weak_at);
+            return THX_write_item(aTHX_ encoder, level->container, level);
         encoder->depth--;
         return GO_ON;
     }
@@ -396,7 +423,7 @@ THX_encode_with(pTHX_ struct encoder *encoder, SV *value, size_t limit, struct e
     encoder->depth = 0;
     encoder->hashes = 0;
 
-    progress = write_plain(encoder, value) ? GO_ON : THX_write_item(aTHX_ encoder, value, 0);
+    progress = write_plain(encoder, value) ? GO_ON : THX_write_item(aTHX_ encoder, value, NULL);
     while (progress == GO_ON && encoder->depth)
         progress = THX_write_children(aTHX_ encoder);
 

@@ -1,4 +1,5 @@
-/* Reads what runs Perl code: tied containers and overloaded dereferences. That
+/* Reads what runs Perl code: tied containers and overloaded dereferences (and
+ * the arrays that perl itself reads by magic). That
  * code can do anything, also to the very structure that is being written. So
  * whatever is walked while it may run is a copy, made in one go and kept alive
  * until the walk is over. */
@@ -105,7 +106,7 @@ THX_snapshot(pTHX_ SV *container)
 {
     if (SvTYPE(container) == SVt_PVAV) {
         AV *copy = (AV *)sv_2mortal((SV *)newAV());
-        if (is_tied(container))
+        if (is_read_by_magic(container))
             THX_copy_tied_array(aTHX_ (AV *)container, copy);
         else
             THX_copy_plain_array(aTHX_ (AV *)container, copy);
@@ -113,7 +114,7 @@ THX_snapshot(pTHX_ SV *container)
     }
     else {
         HV *copy = (HV *)sv_2mortal((SV *)newHV());
-        if (is_tied(container))
+        if (is_read_by_magic(container))
             THX_copy_tied_hash(aTHX_ (HV *)container, copy);
         else
             THX_copy_plain_hash(aTHX_ (HV *)container, copy);

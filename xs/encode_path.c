@@ -2,15 +2,16 @@
  * way there: {config}{handler}[2], with $* for what a scalar reference holds. */
 #include "encoder.h"
 
-/* Of a deep path only both ends are shown. */
+/* Of a deep path only both ends are shown, of a long key its beginning. */
 #define SHOWN_LEVELS 16
+#define LONGEST_WORD 60
 
 static bool
 is_word(const HEK *key)
 {
     I32 place;
 
-    if (HEK_LEN(key) == 0 || HEK_UTF8(key))
+    if (HEK_LEN(key) == 0 || HEK_LEN(key) > LONGEST_WORD || HEK_UTF8(key))
         return FALSE;
     for (place = 0; place < HEK_LEN(key); place++)
         if (!isWORDCHAR_A(HEK_KEY(key)[place]))

@@ -32,7 +32,7 @@ THX_write_text(pTHX_ struct encoder *encoder, SV *value)
 {
     const bool utf8 = cBOOL(SvUTF8(value));
 
-    if (utf8 && !is_utf8_string((const U8 *)SvPVX(value), SvCUR(value)))
+    if (utf8 && !is_utf8(SvPVX(value), SvCUR(value)))
         return refuse(encoder, "string of malformed UTF-8");
     sa_writer_text(encoder->writer, (const uint8_t *)SvPVX(value), SvCUR(value), utf8);
     return GO_ON;

@@ -50,10 +50,12 @@ SV *THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference);
 /* A plain array or hash of what the container holds now. Mortal, and so is what is in it. */
 SV *THX_snapshot(pTHX_ SV *container);
 
+/* Whether what a container holds is not in it: it is tied, or one of @- and @+. */
 static inline bool
-is_tied(SV *container)
+is_read_by_magic(SV *container)
 {
-    return SvRMAGICAL(container) && mg_find(container, PERL_MAGIC_tied);
+    return SvRMAGICAL(container)
+        && (mg_find(container, PERL_MAGIC_tied) || mg_find(container, PERL_MAGIC_regdata));
 }
 
 #define refuse(encoder, ...)                     THX_refuse(aTHX_ (encoder), __VA_ARGS__)

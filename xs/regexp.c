@@ -1,37 +1,31 @@
 #include "regexp.h"
 #include "body.h"
 
-/* The modifiers in perl's own order. xx comes before x, so that a letter of
- * the pair is not taken for the single one. */
-static const struct { const char *letters; U32 flag; } modifiers[] = {
-    { "m", RXf_PMf_MULTILINE },
-    { "s", RXf_PMf_SINGLELINE },
-    { "i", RXf_PMf_FOLD },
-    { "x", RXf_PMf_EXTENDED },
+static const struct { char letter; U32 flag; } modifiers[] = {
+    { 'm', RXf_PMf_MULTILINE },
+    { 's', RXf_PMf_SINGLELINE },
+    { 'i', RXf_PMf_FOLD },
+    { 'x', RXf_PMf_EXTENDED },
 #ifdef RXf_PMf_EXTENDED_MORE
-    { "x", RXf_PMf_EXTENDED_MORE }, /* set beside the other */
+    { 'x', RXf_PMf_EXTENDED_MORE }, /* the second of them */
 #endif
 #ifdef RXf_PMf_NOCAPTURE
-    { "n", RXf_PMf_NOCAPTURE },
+    { 'n', RXf_PMf_NOCAPTURE },
 #endif
-    { "p", RXf_PMf_KEEPCOPY },
+    { 'p', RXf_PMf_KEEPCOPY },
 };
 
-static const char *const charsets[] = { "", "l", "u", "a", "aa" }; /* by regex_charset; "d" is none */
-
+/* From "(?^msix:pattern)", as perl shows it. Its flags are no witness: they also
+ * hold what the pattern itself switches on half-way. */
 size_t
 regexp_modifiers(const REGEXP *regexp, char *letters)
 {
-    const U32 flags = RX_EXTFLAGS(regexp);
-    const unsigned charset = (unsigned)get_regex_charset(flags);
-    size_t length = 0, place;
+    const char *shown = RX_WRAPPED(regexp) + 2; /* behind "(?" */
+    size_t length = 0;
 
-    if (charset < C_ARRAY_LENGTH(charsets))
-        for (; charsets[charset][length]; length++)
-            letters[length] = charsets[charset][length];
-    for (place = 0; place < C_ARRAY_LENGTH(modifiers); place++)
-        if (flags & modifiers[place].flag)
-            letters[length++] = modifiers[place].letters[0];
+    for (; *shown != ':' && length < MOST_MODIFIERS; shown++)
+        if (*shown != '^')
+            letters[length++] = *shown;
     return length;
 }
 
@@ -67,7 +61,7 @@ set_modifier(char letter, U32 *flags)
     size_t place;
 
     for (place = 0; place < C_ARRAY_LENGTH(modifiers); place++)
-        if (modifiers[place].letters[0] == letter && !(*flags & modifiers[place].flag)) {
+        if (modifiers[place].letter == letter && !(*flags & modifiers[place].flag)) {
             *flags |= modifiers[place].flag;
             return TRUE;
         }

@@ -4,10 +4,10 @@
 
 #include "compat.h"
 
-/* Every modifier there is, and the NUL. */
+/* Every modifier there is, and some. */
 #define MOST_MODIFIERS 16
 
-/* Writes the modifiers' letters, as re::regexp_pattern orders them; returns how many. */
+/* Writes the letters that stood behind the pattern; returns how many. */
 size_t regexp_modifiers(const REGEXP *regexp, char *letters);
 
 /* Whether it holds Perl code, which a pattern's text does not bring back. */

@@ -77,6 +77,7 @@ THX_seen_add(pTHX_ struct seen *seen, const void *what, size_t offset)
     slot->weak_at = 0;
     slot->round = seen->round;
     slot->held = TRUE;
+    slot->blessed = FALSE;
     seen->count++;
     return slot;
 }

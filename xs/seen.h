@@ -12,6 +12,7 @@ struct sighting {
     size_t weak_at; /* of the first WEAKEN that refers to it; 0: none */
     U32 round;      /* the document this belongs to */
     bool held;      /* something other than a weak reference holds it */
+    bool blessed;   /* its class is written, if it has one */
 };
 
 struct seen {

@@ -41,7 +41,7 @@ THX_fetch_document(pTHX_ struct decoder *decoder, const sa_map *map, const struc
 }
 
 SV *
-THX_structure_fetch(pTHX_ const struct call *call, const sa_map *map, const struct bytes *key)
+THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *key)
 {
     struct decoder *decoder = codec_decoder();
     sa_value found;
@@ -49,12 +49,12 @@ THX_structure_fetch(pTHX_ const struct call *call, const sa_map *map, const stru
 
     if (THX_fetch_document(aTHX_ decoder, map, key, &found) != SA_OK || GIMME_V == G_VOID)
         return NULL;
+    decoder->call = call;
+    decoder->key = key;
     if (found.kind == SA_KIND_BYTES)
         value = decode(decoder, decoder->document, found.length, &reason);
     else
         reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
-    if (!value && decoder->ran_perl) /* which may have taken the key away */
-        croak_method(call->method, "the value is corrupt: %" SVf, SVfARG(reason));
     if (!value)
         croak_method(call->method, "the value of %" SVf " is corrupt: %" SVf, SVfARG(bytes_shown(key)),
                      SVfARG(reason));

@@ -11,7 +11,7 @@ void THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct
                         struct bytes *document);
 
 /* A key's value, mortal; NULL when there is none to be had. */
-SV *THX_structure_fetch(pTHX_ const struct call *call, const sa_map *map, const struct bytes *key);
+SV *THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *key);
 
 #define call_structure(call, index, limit, key, document) \
     THX_call_structure(aTHX_ (call), (index), (limit), (key), (document))
