@@ -85,7 +85,7 @@ for (
     ['twice'           => sub { comes_back([$_[0], { key => $_[0] }], $_[1]) }],
 ) {
     my ($place, $try) = @$_;
-    subtest $place => sub { $try->($values{$_}, $_) for sort keys %values };
+    subtest $place => sub { $try->($values{$_}, "'$_'") for sort keys %values };
 }
 
 subtest 'all in one structure' => sub {
@@ -132,7 +132,7 @@ for my $use (sort keys %use) {
 
 subtest 'equal as a number and as a string' => sub {
     for my $value ('0 but true', '007', '1e3', '', 1.5, 2**63, -0.0, -real(0), !!0, !!1, '1.0', 0.1 + 0.2, 1e15 + 0.3, 1e100) {
-        for my $after (sub { }, sub { $_[0] == 1 }, sub {"$_[0]"}, sub { $_[0] == 1; "$_[0]" }) {
+        for my $after (sub { }, sub { my $is = $_[0] == 1 }, sub {"$_[0]"}, sub { my $is = $_[0] == 1; "$_[0]" }) {
             no warnings 'numeric';
             my $stored = $value;
             $after->($stored);
@@ -180,7 +180,7 @@ subtest 'arguments that are no plain scalars' => sub {
     is pos(${ copy_of(\$searched) }), undef, 'and does not travel';
     comes_back(\$searched, 'otherwise it is the same');
     my $wide = "\x{263A}" x 1000;
-    length $wide;
+    my $length = length $wide;
     my $at = index $wide, 'x', 900;
     comes_back([$wide], 'a string whose length perl has noted');
 };
