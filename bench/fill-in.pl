@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # Runs benchmarks and puts what they print into README.md, in the places marked for it.
 #
-#   perl -Mblib bench/fill-in.pl [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due]
+#   perl -Mblib bench/fill-in.pl [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due] [serialised]
 #
 # Without names it runs those that need no build with failpoints, all but paused-writer, one after the other. Takes as
 # long as they do, about a quarter of an hour.
@@ -10,10 +10,10 @@ use strict;
 use warnings;
 use FindBin;
 
-my @names  = @ARGV ? @ARGV : qw(cost churn contention readers keys limits due);
+my @names  = @ARGV ? @ARGV : qw(cost churn contention readers keys limits due serialised);
 my $readme = "$FindBin::Bin/README.md";
 
-die "Usage: $0 [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due]\n" if grep {/\A-/} @names;
+die "Usage: $0 [cost] [churn] [contention] [paused-writer] [readers] [keys] [limits] [due] [serialised]\n" if grep {/\A-/} @names;
 
 for my $name (@names) {
     die "There is no benchmark $name\n" if !-e "$FindBin::Bin/$name.pl";

@@ -1,0 +1,129 @@
+#!/usr/bin/env perl
+# What it costs to store and to fetch a structure, beside the serialisers that a program could use itself.
+#
+#   perl -Mblib bench/serialised.pl [--rounds=100] [--calls=400]
+#
+# For each structure: `store` and `fetch` of a map made with serialise => 1; `encode` and `decode` of Sereal objects that
+# are made once, without any map, to which the ratios refer; what a program does without serialise => 1, with each
+# serialiser that is installed: encode and store, fetch and decode; and storing and fetching bytes that are encoded
+# already. Then a short string, as it is in both kinds of map. All alternate in pieces of twenty calls, each to one of 64
+# keys that are there. Every contestant has a copy of the structure to itself, since some serialisers leave marks on
+# numbers. A fetch is timed with the freeing of what the one before returned.
+#
+# Sereal, Storable, JSON::XS and CBOR::XS take part where they are (on Debian and Ubuntu: libsereal-encoder-perl,
+# libsereal-decoder-perl, libjson-xs-perl, libcbor-xs-perl); without Sereal there are no ratios. Takes about a minute.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use BenchClock;
+use BenchReport;
+use Shared::Arena;
+
+my $option = options(rounds => 100, calls => 400);
+my $piece  = 20;
+
+my $text = substr 'The quick brown fox jumps over the lazy dog. ' x 25, 0, 1024;
+my @structures = (
+    ['a hash of five keys'       => sub { +{ id => 42, name => 'alice', email => 'alice@example.com', score => 1.5, tags => [qw(a b c)] } }],
+    ['an array of 100 hashes'    => sub { [map { +{ id => $_, name => "user $_", active => $_ % 2, score => $_ / 4 } } 1 .. 100] }],
+    ['a kilobyte of text'        => sub { +{ title => 'a page', text => "$text", seen => 12 } }],
+    ['an array of 1,000 numbers' => sub { [1 .. 1000] }],
+    ['30 hashes, nested'         => sub { my $value = {}; $value = { depth => $_, in => $value } for 1 .. 30; $value }],
+);
+my $string = 'a short string';
+
+# Perl source over the value, the document and the object or objects of each.
+my %serialiser = (
+    'Sereal'   => { modules => [qw(Sereal::Encoder Sereal::Decoder)], encode => '$one->encode($value)', decode => '$two->decode(%s)' },
+    'Storable' => { modules => ['Storable'], encode => 'Storable::freeze($value)', decode => 'Storable::thaw(%s)' },
+    'JSON::XS' => { modules => ['JSON::XS'], encode => '$one->encode($value)', decode => '$one->decode(%s)' },
+    'CBOR::XS' => { modules => ['CBOR::XS'], encode => '$one->encode($value)', decode => '$one->decode(%s)' },
+);
+my @present = grep { eval join '', map {"require $_;"} @{ $serialiser{$_}{modules} }, '1' } 'Sereal', 'Storable', 'JSON::XS', 'CBOR::XS';
+
+my $arena = Shared::Arena->create(size => 18 << 20, regions => 2);
+my @shape = (slots => 512, slot_size => 16_384);
+my $map   = $arena->map('serialised', @shape, serialise => 1);
+my $bytes = $arena->map('bytes', @shape);
+
+my %contestants = ((map { my ($name, $make) = @$_; $name => [contestants($make)] } @structures), string => [of_string()]);
+my $samples = race($option->{rounds}, map { my $name = $_; $name => sub { costs(@{ $contestants{$name} }) } } keys %contestants);
+
+heading('Structures', sprintf '%d calls of each kind a round, %d rounds; nanoseconds a call.', $option->{calls}, $option->{rounds});
+for my $structure (@structures) {
+    my ($name, $make) = @$structure;
+    printf "%s:\n\n", ucfirst $name;
+    show($name, 'Sereal alone');
+}
+print "A string of ${\length $string} bytes:\n\n";
+show('string', 'a byte map');
+
+# --- contestants ---
+
+sub contestants {
+    my ($make) = @_;
+    my @contestants = contestant('a serialised map', '$map->store($_, $value)', '$map->fetch($_)', value => $make->());
+    for my $name (@present) {
+        my ($encode, $decode) = @{ $serialiser{$name} }{qw(encode decode)};
+        my @objects  = map { $_->can('new') ? $_->new : () } @{ $serialiser{$name}{modules} };
+        my %variable = (value => $make->(), one => $objects[0], two => $objects[-1]);
+        $variable{document} = compile($encode, %variable)->();
+        push @contestants, contestant('Sereal alone', $encode, sprintf($decode, '$document'), %variable) if $name eq 'Sereal';
+        push @contestants, contestant("$name and a byte map", "\$bytes->store(\$_, $encode)", sprintf($decode, 'scalar $bytes->fetch($_)'), %variable);
+        push @contestants, contestant('a byte map alone', '$bytes->store($_, $document)', '$bytes->fetch($_)', %variable) if $name eq $present[0];
+    }
+    return @contestants;
+}
+
+sub of_string {
+    return contestant('a serialised map', '$map->store($_, $value)', '$map->fetch($_)', value => $string),
+        contestant('a byte map', '$bytes->store($_, $value)', '$bytes->fetch($_)', value => $string);
+}
+
+# The code to time, which is called with a piece of keys.
+sub contestant {
+    my ($name, $store, $fetch, %variable) = @_;
+    my ($store_all, $fetch_all) = map { compile("\$got = $_ for \@{ \$_[0] }; return", %variable) } $store, $fetch;
+    my $keys = [map {"$name, key $_"} 1 .. 64];
+    $store_all->($keys);
+    defined compile("local \$_ = \$_[0]; $fetch", %variable)->($keys->[0]) or die "$name: a slot is too small\n";
+    return { name => $name, store => $store_all, fetch => $fetch_all, keys => $keys };
+}
+
+sub compile {
+    my ($source, %variable) = @_;
+    my ($value, $document, $one, $two) = @variable{qw(value document one two)};
+    my $got;
+    return eval "sub { $source }" || die $@;
+}
+
+# A round. First everything is stored and fetched once, which is not counted.
+sub costs {
+    my @contestants = @_;
+    my @timed;
+    for my $contestant (@contestants) {
+        my $keys = $contestant->{keys};
+        $contestant->{$_}->($keys) for 'store', 'fetch';
+        my $pieces = pieces([map { $keys->[rand @$keys] } 1 .. $option->{calls}], $piece);
+        push @timed, map { [$contestant->{$_}, $pieces] } 'store', 'fetch';
+    }
+    my @costs = net_costs(@timed);
+    return map { my ($store, $fetch) = splice @costs, 0, 2; ("$_->{name} store" => $store, "$_->{name} fetch" => $fetch) } @contestants;
+}
+
+# --- showing ---
+
+# The costs, and their ratios to those of one of the contestants, which may not be there.
+sub show {
+    my ($name, $base) = @_;
+    my $figures = $samples->{$name};
+    my $ratio   = sub { my ($values, $others) = @_; return $others ? spread(ratios($values, $others), '%.2f') : '-' };
+    table(['', 'store', "to $base", 'fetch', "to $base"], map {
+        my $contestant = $_->{name};
+        [$contestant, map { (spread($figures->{"$contestant $_"}, '%.0f'), $ratio->(@$figures{ "$contestant $_", "$base $_" })) } 'store', 'fetch']
+    } @{ $contestants{$name} });
+    return;
+}
