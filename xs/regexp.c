@@ -16,7 +16,8 @@ static const struct { char letter; U32 flag; } modifiers[] = {
 };
 
 /* From "(?^msix:pattern)", as perl shows it. Its flags are no witness: they also
- * hold what the pattern itself switches on half-way. */
+ * hold what the pattern itself switches on half-way. A pattern with the UTF-8
+ * flag is compiled as if there was a u, which Sereal's own decoder refuses. */
 size_t
 regexp_modifiers(const REGEXP *regexp, char *letters)
 {
@@ -24,7 +25,7 @@ regexp_modifiers(const REGEXP *regexp, char *letters)
     size_t length = 0;
 
     for (; *shown != ':' && length < MOST_MODIFIERS; shown++)
-        if (*shown != '^')
+        if (*shown != '^' && !(*shown == 'u' && RX_UTF8(regexp)))
             letters[length++] = *shown;
     return length;
 }

@@ -86,7 +86,7 @@ pub enum Reason {
     AliasOfNoScalar,
     /// An ALIAS that is the whole document.
     AliasAlone,
-    /// An ALIAS with a track bit: what it stands for has one.
+    /// An ALIAS behind a PAD with a track bit.
     AliasTracked,
     /// COPY or OBJECTV to where nothing is, or nothing yet.
     NotBefore {
@@ -169,7 +169,7 @@ impl fmt::Display for Reason {
             }
             Reason::AliasOfNoScalar => out.write_str("ALIAS to something that is no scalar"),
             Reason::AliasAlone => out.write_str("ALIAS that is the whole document"),
-            Reason::AliasTracked => out.write_str("ALIAS that is tracked itself"),
+            Reason::AliasTracked => out.write_str("ALIAS behind a PAD that is tracked"),
             Reason::NotBefore { tag, offset } => {
                 write!(out, "{} of offset {offset}, which is not before it", tag::name(tag))
             }
@@ -230,7 +230,7 @@ mod tests {
             (Reason::NotTracked { tag: 0x2e, offset: 9 }, "ALIAS to offset 9, where nothing is tracked"),
             (Reason::AliasOfNoScalar, "ALIAS to something that is no scalar"),
             (Reason::AliasAlone, "ALIAS that is the whole document"),
-            (Reason::AliasTracked, "ALIAS that is tracked itself"),
+            (Reason::AliasTracked, "ALIAS behind a PAD that is tracked"),
             (Reason::NotBefore { tag: 0x2f, offset: 9 }, "COPY of offset 9, which is not before it"),
             (Reason::NotBefore { tag: 0x2d, offset: 9 }, "OBJECTV of offset 9, which is not before it"),
             (Reason::CopyOpen, "a copied item that does not end before its COPY"),

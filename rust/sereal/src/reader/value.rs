@@ -68,17 +68,17 @@ impl Reader {
         let (tag, at) = loop {
             let at = cursor.at;
             let byte = cursor.byte()?;
-            if byte >= TRACKED {
+            let tag = byte & !TRACKED;
+            if byte >= TRACKED && tag != tag::ALIAS {
                 self.note(at, &mut item.track, true);
             }
-            let tag = byte & !TRACKED;
             if !cursor.scalar(tag, at, item)? {
                 match tag {
                     tag::ARRAYREF..=0x4f => self.open(Sort::Array, u64::from(tag & 15), at, item)?,
                     tag::HASHREF..=0x5f => self.open(Sort::Hash, u64::from(tag & 15), at, item)?,
                     tag::REFN => self.reference(cursor, at, item)?,
                     tag::REFP => (item.sort, item.target) = (Sort::Same, self.tracked(cursor, tag, at)?.number),
-                    tag::ALIAS => self.alias(cursor, at, item)?,
+                    tag::ALIAS => self.alias(cursor, at, byte >= TRACKED, item)?,
                     _ => {
                         self.prefix(cursor, item, tag, at)?;
                         continue;
@@ -141,7 +141,7 @@ impl Reader {
     }
 
     /// An ALIAS at `at`.
-    fn alias(&self, cursor: &mut Cursor<'_>, at: usize, item: &mut Item) -> Result<(), Stop> {
+    fn alias(&mut self, cursor: &mut Cursor<'_>, at: usize, tracked: bool, item: &mut Item) -> Result<(), Stop> {
         if item.depth == 0 {
             return Err(Reason::AliasAlone.at(at));
         }
@@ -151,6 +151,10 @@ impl Reader {
         let place = self.tracked(cursor, tag::ALIAS, at)?;
         if !place.scalar {
             return Err(Reason::AliasOfNoScalar.at(at));
+        }
+        if tracked {
+            // A second place of the same scalar.
+            self.note(at, &mut { place.number }, true);
         }
         (item.sort, item.target) = (Sort::Alias, place.number);
         Ok(())

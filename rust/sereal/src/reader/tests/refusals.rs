@@ -175,7 +175,7 @@ fn references_to_what_is_not_tracked() {
         ("42 28 b1 60 60 2e 03", 5, AliasOfNoScalar),
         ("2e 01", 0, AliasAlone),
         ("ae 01", 0, AliasAlone),
-        ("42 85 ae 02", 2, AliasTracked),
+        ("41 ae 02", 1, untracked(tag::ALIAS, 2)),
         ("42 85 bf 2e 02", 3, AliasTracked),
         ("42 85 af 04", 2, NotBefore { tag: tag::COPY, offset: 4 }),
     ]);

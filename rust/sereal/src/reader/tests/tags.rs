@@ -140,6 +140,9 @@ fn a_track_bit_names_the_scalar_or_what_it_refers_to() {
 fn an_alias_is_the_scalar_in_a_second_place() {
     for (body, outline) in [
         ("42 85 2e02", "[0=5, alias 0]"),
+        // Which may be named itself.
+        ("43 85 ae02 2903", "[0=5, alias 0, same 0]"),
+        ("43 85 ae02 ae03", "[0=5, alias 0, alias 0]"),
         ("52 6161 85 6162 2e04", "{\"a\": 0=5, \"b\": alias 0}"),
         ("42 85 282e02", "[0=5, \\alias 0]"),
         // Of a scalar that is not complete.
