@@ -176,21 +176,17 @@ pub unsafe extern "C" fn sa_reader_read(
     count: *mut usize,
     err: *mut sa_error,
 ) -> sa_status {
-    let mut read = 0;
-    // SAFETY: the caller's promises. `read` is below `room`. The reader's items are laid out as these (below), and zeros
-    // are one.
+    // SAFETY: the caller's promises. The reader's items are laid out as these (below), and zeros are one.
     unsafe {
-        let (reader, document) = (&mut (*reader).0, bytes(document, length));
-        while read < room {
-            match reader.next(document, &mut *items.add(read).cast::<Item>()) {
-                Ok(true) => read += 1,
-                Ok(false) => break,
-                Err(error) => return refuse(err, error),
+        let items = std::slice::from_raw_parts_mut(items.cast::<Item>(), room);
+        match (*reader).0.read(bytes(document, length), items) {
+            Ok(read) => {
+                count.write(read);
+                SA_OK
             }
+            Err(error) => refuse(err, error),
         }
-        count.write(read);
     }
-    SA_OK
 }
 
 /// # Safety

@@ -77,6 +77,25 @@ impl<'a> Cursor<'a> {
         Ok(Text::new(start as u32, length as u32, string == tag::STR_UTF8))
     }
 
+    /// A whole scalar into the item, behind its key if it is in a hash; false when it is of a kind that takes more than
+    /// this, or wrong.
+    #[inline(always)]
+    pub(crate) fn plain(&mut self, in_hash: bool, item: &mut Item) -> bool {
+        if in_hash {
+            let at = self.at;
+            let Ok(tag) = self.byte() else { return false };
+            if !(tag::SHORT_BINARY..tag::TRACKED).contains(&tag) {
+                return false;
+            }
+            let Ok(key) = self.string(tag, at) else { return false };
+            item.set_key(key);
+        }
+        let at = self.at;
+        item.at = at as u32;
+        let Ok(tag) = self.byte() else { return false };
+        matches!(self.scalar(tag, at, item), Ok(true))
+    }
+
     /// The rest of a scalar that is no reference and whose tag, read just now, stands at `at`, into the item; false when
     /// the tag is not that of one.
     #[inline(always)]

@@ -84,27 +84,42 @@ impl Reader {
         begun.map(drop)
     }
 
-    /// Reads the next item of the document that was begun; false behind the last.
+    /// Reads the next items of the document that was begun: how many. They are as many as there is room for, or the last.
     ///
     /// # Errors
-    /// The document is no good from there on, and `item` holds nothing of meaning. The same error is returned from then
+    /// The document is no good from there on, and `items` hold nothing of meaning. The same error is returned from then
     /// on.
-    #[inline]
+    pub fn read(&mut self, document: &[u8], items: &mut [Item]) -> Result<usize, Error> {
+        let mut count = 0;
+        while let Some(room) = items.get_mut(count..).filter(|room| !room.is_empty()) {
+            let run = self.run(document, room);
+            count += run;
+            let Some(item) = room.get_mut(run) else { break };
+            match self.advance(document, item) {
+                Ok(true) => count += 1,
+                Ok(false) => break,
+                Err(error) => {
+                    self.open.clear(); // so that nothing more is read
+                    return Err(*self.failed.insert(*error));
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Reads the next item; false behind the last.
+    ///
+    /// # Errors
+    /// As for [`read`](Reader::read).
     pub fn next(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Error> {
-        if self.plain(document, item) {
-            return Ok(true);
-        }
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        self.advance(document, item).map_err(|error| {
-            self.open.clear(); // so that nothing looks plain any more
-            *self.failed.insert(*error)
-        })
+        self.read(document, std::slice::from_mut(item)).map(|count| count == 1)
     }
 
     #[inline]
     fn advance(&mut self, document: &[u8], item: &mut Item) -> Result<bool, Stop> {
+        if let Some(error) = self.failed {
+            return Err(Box::new(error));
+        }
         if document.len() != self.length {
             return Err(Reason::OtherDocument.at(0));
         }

@@ -8,37 +8,31 @@ use crate::item::{flag, Item, Sort, UNTRACKED};
 use crate::tag::{self, TRACKED};
 
 impl Reader {
-    /// Reads the next item if it is a scalar that nothing is said of, in something open, as most are. Otherwise, and when
-    /// there is anything wrong with it, nothing has happened.
-    #[inline(always)]
-    pub(super) fn plain(&mut self, document: &[u8], item: &mut Item) -> bool {
+    /// Reads scalars that nothing is said of, as most are, from the innermost open thing, as far as they come one after the
+    /// other; how many. An item that is not so simple, or wrong, is left where it is.
+    pub(super) fn run(&mut self, document: &[u8], items: &mut [Item]) -> usize {
         let depth = self.open.len() as u32;
-        let Some(open) = self.open.last_mut() else { return false };
-        if open.left == 0 || self.copying.is_some() || document.len() != self.length {
-            return false;
+        let Some(open) = self.open.last_mut() else { return 0 };
+        if self.copying.is_some() || document.len() != self.length {
+            return 0;
         }
         let mut cursor = Cursor::new(document, self.at);
-        (item.depth, item.flags, item.track, item.referent_track) = (depth, 0, UNTRACKED, UNTRACKED);
-        if open.hash {
-            match cursor.byte() {
-                Ok(tag) if (tag::SHORT_BINARY..TRACKED).contains(&tag) => match cursor.string(tag, self.at) {
-                    Ok(key) => item.set_key(key),
-                    Err(_) => return false,
-                },
-                _ => return false,
+        let each = 1 + u64::from(open.hash);
+        let mut read = 0;
+        for item in items.iter_mut().take(open.left as usize) {
+            let before = cursor.at;
+            let owed = self.owed.saturating_sub(each);
+            (item.depth, item.flags, item.track, item.referent_track) = (depth, 0, UNTRACKED, UNTRACKED);
+            if !cursor.plain(open.hash, item) || owed > cursor.left() as u64 {
+                cursor.at = before;
+                break;
             }
+            self.owed = owed;
+            read += 1;
         }
-        let at = cursor.at;
-        let Ok(tag) = cursor.byte() else { return false };
-        let Ok(true) = cursor.scalar(tag, at, item) else { return false };
-        let owed = self.owed.saturating_sub(1 + u64::from(open.hash));
-        if owed > cursor.left() as u64 {
-            return false;
-        }
-        item.at = at as u32;
-        open.left -= 1;
-        (self.owed, self.at) = (owed, cursor.at);
-        true
+        open.left -= read;
+        self.at = cursor.at;
+        read as usize
     }
 
     /// Reads the item at the present position, with its key if it is in a hash.
