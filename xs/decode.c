@@ -96,14 +96,44 @@ THX_fail(pTHX_ struct building *building, const sa_item *item, const char *why)
     return NULL;
 }
 
+/* What newSVpvn() does, in one go. */
+static inline SV *
+THX_new_text(pTHX_ const char *start, STRLEN length)
+{
+    SV *text = newSV_type(SVt_PV);
+    char *room;
+
+    Newx(room, length + 2, char); /* for a NUL, and for perl to count who shares it */
+    Copy(start, room, length, char);
+    room[length] = '\0';
+    SvPV_set(text, room);
+    SvLEN_set(text, length + 2);
+    SvCUR_set(text, length);
+    SvPOK_on(text);
+    return text;
+}
+
+/* NULL: it is not the UTF-8 it is said to be. */
+static inline SV *
+THX_decode_text(pTHX_ const char *start, STRLEN length, bool utf8)
+{
+    SV *text;
+
+    if (!utf8)
+        return THX_new_text(aTHX_ start, length);
+    if (!is_utf8(start, length))
+        return NULL;
+    text = THX_new_text(aTHX_ start, length);
+    SvUTF8_on(text);
+    return text;
+}
+
 static inline SV *
 THX_make_text(pTHX_ struct building *building, const sa_item *item)
 {
-    const bool utf8 = item->flags & SA_ITEM_UTF8;
+    SV *text = THX_decode_text(aTHX_ text_at(building, item->start), item->length, item->flags & SA_ITEM_UTF8);
 
-    if (utf8 && !is_utf8(text_at(building, item->start), item->length))
-        return THX_fail(aTHX_ building, item, "a string of malformed UTF-8");
-    return newSVpvn_flags(text_at(building, item->start), (STRLEN)item->length, utf8 ? SVf_UTF8 : 0);
+    return text ? text : THX_fail(aTHX_ building, item, "a string of malformed UTF-8");
 }
 
 static SV *
@@ -377,9 +407,16 @@ THX_build(pTHX_ struct building *building, size_t length)
 SV *
 THX_decode(pTHX_ struct decoder *decoder, const uint8_t *document, size_t length, SV **reason)
 {
+    STRLEN start, text_length;
+    bool utf8;
     struct building building = { decoder, document, NULL, 0, SVt_NULL, NULL };
     SV *value = NULL;
 
+    if (sa_document_text(document, length, &start, &text_length, &utf8)) {
+        value = THX_decode_text(aTHX_ (const char *)document + start, text_length, utf8);
+        if (value)
+            return sv_2mortal(value);
+    }
     if (decoder->root) /* a regexp's code left through the middle, by exit() */
         decoder_finish(decoder);
     if (THX_build(aTHX_ &building, length)) {

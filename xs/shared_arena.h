@@ -969,6 +969,19 @@ uint64_t sa_rate_slots(const struct sa_rate *rate);
 void sa_rate_stats(const struct sa_rate *rate, struct sa_rate_figures *out);
 
 /*
+ Whether a document is a string and nothing else, as the short ones often are: then its bytes are told, and whether they
+ are said to be UTF-8. Any other document, a damaged one among them, is for a reader.
+
+ # Safety
+ `document` points at `length` bytes; `start`, `text_length` and `utf8` are writable.
+ */
+bool sa_document_text(const uint8_t *document,
+                      size_t length,
+                      size_t *start,
+                      size_t *text_length,
+                      bool *utf8);
+
+/*
  A reader that has begun no document.
  */
 struct sa_reader *sa_reader_new(void);

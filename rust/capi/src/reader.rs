@@ -120,6 +120,29 @@ pub struct sa_item {
     pub number: sa_number,
 }
 
+/// Whether a document is a string and nothing else, as the short ones often are: then its bytes are told, and whether they
+/// are said to be UTF-8. Any other document, a damaged one among them, is for a reader.
+///
+/// # Safety
+/// `document` points at `length` bytes; `start`, `text_length` and `utf8` are writable.
+#[no_mangle]
+pub unsafe extern "C" fn sa_document_text(
+    document: *const u8,
+    length: usize,
+    start: *mut usize,
+    text_length: *mut usize,
+    utf8: *mut bool,
+) -> bool {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some(text) = shared_arena_sereal::text(bytes(document, length)) else { return false };
+        start.write(text.start() as usize);
+        text_length.write(text.length() as usize);
+        utf8.write(text.utf8);
+        true
+    }
+}
+
 /// A reader that has begun no document.
 #[no_mangle]
 pub extern "C" fn sa_reader_new() -> *mut sa_reader {

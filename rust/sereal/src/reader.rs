@@ -9,9 +9,11 @@ mod tests;
 mod track;
 mod value;
 
+use crate::cursor::Cursor;
 use crate::error::{Error, Reason, Stop};
 use crate::header;
-use crate::item::{Item, Sort};
+use crate::item::{Item, Sort, Text};
+use crate::tag;
 use copy::Copying;
 use track::Tracks;
 
@@ -189,4 +191,17 @@ impl Reader {
         let index = usize::try_from(offset).ok()?.checked_sub(1)?.checked_add(self.body)?;
         Some(index).filter(|index| *index < end)
     }
+}
+
+/// The string that a document is, if it is one and nothing else. Any other document, a damaged one among them, is for a
+/// [`Reader`].
+#[must_use]
+pub fn text(document: &[u8]) -> Option<Text> {
+    let mut cursor = Cursor::new(document, header::WRITTEN.len());
+    if !document.starts_with(&header::WRITTEN) {
+        return None;
+    }
+    let at = cursor.at;
+    let tag = cursor.byte().ok().filter(|tag| tag::is_string(*tag) && *tag < tag::TRACKED)?;
+    cursor.string(tag, at).ok().filter(|_| cursor.left() == 0)
 }

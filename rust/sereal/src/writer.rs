@@ -125,6 +125,21 @@ impl Writer {
     /// A string. Whether its bytes are the UTF-8 that they are said to be is the caller's to know.
     #[inline]
     pub fn text(&mut self, bytes: &[u8], utf8: bool) {
+        if bytes.len() <= MOST_SHORT && !utf8 {
+            let end = self.length.saturating_add(1 + bytes.len());
+            let place = self.buffer.get_mut(self.length..end).and_then(<[u8]>::split_first_mut);
+            if let Some((tag, place)) = place {
+                *tag = tag::SHORT_BINARY | bytes.len() as u8;
+                place.copy_from_slice(bytes);
+                self.length = end;
+                return;
+            }
+        }
+        self.long_text(bytes, utf8);
+    }
+
+    /// The same, whatever its length, and however little room there is.
+    fn long_text(&mut self, bytes: &[u8], utf8: bool) {
         if utf8 {
             self.tag_and_number(tag::STR_UTF8, bytes.len() as u64);
         } else if bytes.len() <= MOST_SHORT {

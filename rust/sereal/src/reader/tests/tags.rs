@@ -196,3 +196,30 @@ fn the_end_stays_the_end() {
         assert_eq!(reader.next(&bytes, &mut item), Ok(false));
     }
 }
+
+#[test]
+fn a_document_that_is_a_string_is_known_at_a_look() {
+    let seen = |hex: &str| crate::text(&crate::testing::bytes(hex)).map(|text| (text.start(), text.length(), text.utf8));
+    assert_eq!(seen("3df3726c0500 60"), Some((7, 0, false)));
+    assert_eq!(seen("3df3726c0500 62 6162"), Some((7, 2, false)));
+    assert_eq!(seen("3df3726c0500 26 02 6162"), Some((8, 2, false)));
+    assert_eq!(seen("3df3726c0500 27 02 c3a9"), Some((8, 2, true)));
+    // Anything else is not, though some of it can be read.
+    for other in [
+        "",
+        "3df3726c0500",
+        "3df3726c05",
+        "3df3726c0400 62 6162",
+        "3df3726c0501ff 62 6162",
+        "3df3726c0500 e2 6162",
+        "3df3726c0500 62 61",
+        "3df3726c0500 62 6162 63",
+        "3df3726c0500 26 03 6162",
+        "3df3726c0500 26",
+        "3df3726c0500 05",
+        "3df3726c0500 3f 62 6162",
+        "3df3726c0500 28 62 6162",
+    ] {
+        assert_eq!(seen(other), None, "{other}");
+    }
+}
