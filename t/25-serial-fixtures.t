@@ -17,23 +17,33 @@ use Shared::Arena;
 my $arena = Shared::Arena->create(size => 256 * 1024);
 my $map   = $arena->map('m', slots => 32, slot_size => 1024, serialise => 1);
 
+# A description of what the code returns, or why there is none.
+sub outcome_of { my ($code) = @_; my $text = eval { describe(scalar $code->()) }; return defined $text ? $text : "died: $@" }
+
 for my $document (documents()) {
     subtest $document->{name} => sub {
         my $wanted = describe($document->{value}->());
         for my $version (grep { $document->{$_} } 5, 4) {
             my ($bytes) = bytes_of($document, $version);
-            is describe(Shared::Arena::_decode($bytes)), $wanted, "of protocol $version";
+            is outcome_of(sub { Shared::Arena::_decode($bytes) }), $wanted, "of protocol $version";
             my $key = "$document->{name}, $version.";
             $map->store($key, 'a placeholder');
             set_value_bytes($arena, 'm', $key, $bytes);
-            is describe($map->fetch($key)), $wanted, 'and from a map';
+            is outcome_of(sub { $map->fetch($key) }), $wanted, 'and from a map';
         }
         my $value = $document->{value}->();
-        my $again = Shared::Arena::_encode($value);
-        is describe(Shared::Arena::_decode($again)), $wanted, 'and so is what we write';
+        is outcome_of(sub { Shared::Arena::_decode(Shared::Arena::_encode($value)) }), $wanted, 'and so is what we write';
         is describe($value), $wanted, 'which leaves the value as it was';
     };
 }
+
+subtest 'an alias that is referred to' => sub {
+    # From `aliased_dedupe_strings => 1`, when a reference leads to the second of two equal elements.
+    my $bytes = pack 'H*', '3df3726c050044282b01eb68656c6c6f2068656c6c6f282b01ae0529142905';
+    my $text  = 'hello hello';
+    my @same  = map { sub { \@_ }->($text) } 1, 2;
+    is outcome_of(sub { Shared::Arena::_decode($bytes) }), describe([@same, \$text, \$text]), 'is the element';
+};
 
 # What is wrong with some documents, at most five complaints.
 sub complaints {

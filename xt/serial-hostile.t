@@ -46,7 +46,7 @@ subtest 'every byte replaced by every other' => sub {
 };
 
 subtest 'thought out' => sub {
-    survives(200, 'all of them', 'TestMutations::try_bombs()');
+    survives(300, 'all of them', 'TestMutations::try_bombs()');
     survives(200, 'those with more in them than there seems to be', 'TestMutations::try_expansions()');
 };
 

@@ -15,7 +15,8 @@ sub bombs { return headers(), map { [$_->[0], HEADER . $_->[1]] } promises(), de
 
 # Other headers, with a body that is good.
 sub headers {
-    return map { ["the header $_", pack('H*', $_) . "\x01"] } '', map({ substr '3df3726c', 0, 2 * $_ } 1 .. 4), '3df3726c00', '3df3726c0f00', '3df3726cf500', '3df3726c05ffffffff0f', '3df3726c0580808080808080808080';
+    my @headers = ('', map({ substr '3df3726c', 0, 2 * $_ } 1 .. 4), '3df3726c00', '3df3726c0f00', '3df3726cf500', '3df3726c05ffffffff0f', '3df3726c05' . '80' x 10);
+    return map { ["the header $_", pack('H*', $_) . "\x01"] } @headers;
 }
 
 sub varint {
@@ -31,10 +32,14 @@ sub promises {
     $huge{'more than 64 bits'} = "\xFF" x 9 . "\x02";
     $huge{'without an end'}    = "\xFF" x 200;
     my %form = (
-        'an array'       => "\x28\x2B%s", 'a hash'         => "\x28\x2A%s",   'arrays'           => "\x28\x2B%s" x 50,   'hashes' => "\x28\x2A%s\x60" x 50,
-        'a string'       => "\x26%s",     'a UTF-8 string' => "\x27%s",       'a key'            => "\x51\x26%s",        'a class' => "\x2C\x26%s",
-        'a pattern'      => "\x28\x31\x26%s", 'modifiers'  => "\x28\x31\x60\x26%s", 'a number'   => "\x20%s",            'a signed number' => "\x21%s",
-        'a reference to' => "\x42\x81\x29%s", 'an alias of' => "\x42\x81\x2E%s", 'a copy of'     => "\x42\x01\x2F%s",    'a class at' => "\x2D%s\x28",
+        'an array'    => "\x28\x2B%s",         'a hash'          => "\x28\x2A%s",
+        'arrays'      => "\x28\x2B%s" x 50,    'hashes'          => "\x28\x2A%s\x60" x 50,
+        'a string'    => "\x26%s",             'a UTF-8 string'  => "\x27%s",
+        'a key'       => "\x51\x26%s",         'a class'         => "\x2C\x26%s",
+        'a pattern'   => "\x28\x31\x26%s",     'modifiers'       => "\x28\x31\x60\x26%s",
+        'a number'    => "\x20%s",             'a signed number' => "\x21%s",
+        'an alias of' => "\x42\x81\x2E%s",     'a reference to'  => "\x42\x81\x29%s",
+        'a copy of'   => "\x42\x01\x2F%s",     'a class at'      => "\x2D%s\x28",
     );
     my @promises;
     for my $name (sort keys %form) {
@@ -48,8 +53,10 @@ sub promises {
 
 sub depths {
     my %level = (
-        'references' => "\x28", 'arrays' => "\x41", 'long arrays' => "\x28\x2B\x01", 'hashes' => "\x51\x61a", 'objects' => "\x2C\x61A\x28", 'weak references' => "\x30\x28",
-        'tracked references' => "\xA8", 'PADs' => "\x3F", 'WEAKENs' => "\x30", 'classes' => "\x2C\x61A",
+        'references' => "\x28",     'tracked references' => "\xA8",         'weak references' => "\x30\x28",
+        'arrays'     => "\x41",     'long arrays'        => "\x28\x2B\x01", 'hashes'          => "\x51\x61a",
+        'PADs'       => "\x3F",     'WEAKENs'            => "\x30",
+        'classes'    => "\x2C\x61A", 'objects'          => "\x2C\x61A\x28",
     );
     return map { my $name = $_; map { ["$_ $name", $level{$name} x $_ . "\x01"] } 9_998 .. 10_002, 300_000 } sort keys %level;
 }
@@ -118,11 +125,16 @@ sub main::trap { die "code in a pattern was run\n" }
 
 sub regexps {
     my @patterns = (
-        '(', '(' x 20_000, '(' x 20_000 . ')' x 20_000, '[', '[z-a]', '*', 'a**', 'a{3,1}', '\\', '\\x{', '\\x{110000}', '\\x{FFFFFFFFFFFFFFFFFF}', '\\N{U+263A}', '\\p{None}', '(?<', '(?<a>)\\k<b>',
-        '\\1', '(?1)', '(?R)', '(?{ main::trap() })', '(??{ main::trap() })', 'a(?{ main::trap() })*', '(?z)', '(?#', '(((a{1,100}){1,100}){1,100}){1,100}', 'a{32766}{32766}', '(?(1)a|b|c)', '(*NONE)', "\0", '$', '@', "\xFF", 'x' x 100_000, '|' x 50_000,
+        '(', '(' x 20_000, '(' x 20_000 . ')' x 20_000, '[', '[z-a]', '*', 'a**', 'a{3,1}', 'a{32766}{32766}', '(((a{1,100}){1,100}){1,100}){1,100}',
+        '\\', '\\x{', '\\x{110000}', '\\x{FFFFFFFFFFFFFFFFFF}', '\\N{U+263A}', '\\p{None}', '\\1', '(?<a>)\\k<b>',
+        '(?1)', '(?R)', '(?z)', '(?#', '(?<', '(?(1)a|b|c)', '(*NONE)', '(?{ main::trap() })', '(??{ main::trap() })', 'a(?{ main::trap() })*',
+        "\0", '$', '@', "\xFF", 'x' x 100_000, '|' x 50_000,
     );
     my @modifiers = ('', 'i', 'msixpn', 'xx', 'xxx', 'ii', 'a', 'aa', 'aaa', 'u', 'au', 'l', 'd', 'g', 'e', '-i', 'z', "\0", 'i' x 1000);
-    my $regexp = sub { my ($pattern, $modifiers, $kind) = @_; return "\x28\x31$kind" . varint(length $pattern) . "$pattern\x26" . varint(length $modifiers) . $modifiers };
+    my $regexp = sub {
+        my ($pattern, $modifiers, $kind) = @_;
+        return join '', "\x28\x31", $kind, varint(length $pattern), $pattern, "\x26", varint(length $modifiers), $modifiers;
+    };
     return (
         (map { ['the pattern ' . substr($_, 0, 30), $regexp->($_, '', "\x26")] } @patterns),
         (map { ['the UTF-8 pattern ' . substr($_, 0, 30), $regexp->($_, '', "\x27")] } @patterns),
@@ -135,8 +147,9 @@ sub regexps {
 
 sub classes {
     my $object = sub { my ($class, $kind) = @_; return "\x2C$kind" . varint(length $class) . "$class\x40" };
+    my @names  = ('', '0', '::', 'main', 'main::', 'A::', '::A', 'A::::B', "A'B", "\0", 'A B', "\xFF", 'A' x 70_000, 'A::' x 5000, 'UNIVERSAL', 'Regexp', 'CODE', 'HASH');
     return (
-        (map { ['the class ' . substr($_, 0, 30), $object->($_, "\x26")] } '', '0', '::', 'main', 'main::', 'A::', '::A', 'A::::B', "A'B", "\0", 'A B', "\xFF", 'A' x 70_000, 'A::' x 5000, 'UNIVERSAL', 'Regexp', 'CODE', 'HASH'),
+        (map { ['the class ' . substr($_, 0, 30), $object->($_, "\x26")] } @names),
         (map { ['the UTF-8 class ' . substr($_, 0, 30), $object->($_, "\x27")] } '', "\xC3\xA9", "\xFF", 'A'),
         ['an object of an object',       "\x2C\x61A\x2C\x61B\x40"],
         ['a class of a scalar',          "\x2C\x61A\x01"],

@@ -28,7 +28,9 @@ sub _same { return \@_ }
 our @Documents = (
 {
     name  => 'numbers',
-    value => sub { [0, 15, 16, 127, 128, 2_147_483_648, 18_446_744_073_709_551_615, -1, -16, -17, -9_223_372_036_854_775_807, 1.5, 0.1, -0.0, 9**9**9, 1e300] },
+    value => sub {
+        [0, 15, 16, 127, 128, 2_147_483_648, 18_446_744_073_709_551_615, -1, -16, -17, -9_223_372_036_854_775_807, 1.5, 0.1, -0.0, 9**9**9, 1e300];
+    },
     5     => '3df3726c0500282b10000f2010207f20800120808080800820ffffffffffffffffff011f10212121fdffffffffffffffff01
         220000c03f239a9999999999b93f2200000080220000807f239c7500883ce4377e',
     4     => '3df3726c0400282b10000f2010207f20800120808080800820ffffffffffffffffff011f10212121fdffffffffffffffff01
@@ -43,13 +45,21 @@ our @Documents = (
         2620787878787878787878787878787878787878787878787878787878787878787861e925',
 },
 {
+    name  => 'empty strings with the UTF-8 flag',
+    value => sub { my $empty = ''; utf8::upgrade($empty); [$empty, "\xFF", { $empty => "\xFE" }, $empty] },
+    5     => '3df3726c050044270061ff51270061fe2700',
+    4     => '3df3726c040044270061ff51270061fe2700',
+},
+{
     name  => 'truths',
     value => sub { [!!1, !!0, { yes => !!1 }] },
     5     => '3df3726c0500433534516379657335',
 },
 {
     name  => 'arrays and hashes',
-    value => sub { +{ list => [1 .. 17], map => { map { ("k$_" => [$_]) } 1 .. 16 }, none => [], nothing => {}, "\x{263A}" => [{}], "\xE9" => [[]] } },
+    value => sub {
+        +{ list => [1 .. 17], map => { map { ("k$_" => [$_]) } 1 .. 16 }, none => [], nothing => {}, "\x{263A}" => [{}], "\xE9" => [[]] };
+    },
     5     => '3df3726c05005661e941402703e298ba4150636d6170282a10626b314101626b324102626b334103626b344104626b354105
         626b364106626b374107626b384108626b394109636b3130410a636b3131410b636b3132410c636b3133410d636b3134410e
         636b3135410f636b3136412010646c697374282b110102030405060708090a0b0c0d0e0f20102011646e6f6e6540676e6f74
@@ -75,13 +85,21 @@ our @Documents = (
 },
 {
     name  => 'references',
-    value => sub { my $scalar = 'x'; my $array = [1]; my @element = (7, 8); [\$scalar, \\$scalar, $array, { again => $array }, \@element, \$element[1], \$scalar] },
+    value => sub {
+        my ($scalar, $array, @element) = ('x', [1], 7, 8);
+        return [\$scalar, \\$scalar, $array, { again => $array }, \@element, \$element[1], \$scalar];
+    },
     5     => '3df3726c05004728e17828290328ab01015165616761696e290942078829172903',
     4     => '3df3726c04004728e17828290328ab01015165616761696e290942078829172903',
 },
 {
     name  => 'rings',
-    value => sub { my $hash = { list => [1] }; $hash->{self} = $hash; push @{ $hash->{list} }, $hash, $hash->{list}, \$hash->{self}; $hash },
+    value => sub {
+        my $hash = { list => [1] };
+        $hash->{self} = $hash;
+        push @{ $hash->{list} }, $hash, $hash->{list}, \$hash->{self};
+        return $hash;
+    },
     5     => '3df3726c050028aa02646c69737428ab04012902290a28a9026473656c662e12',
     4     => '3df3726c040028aa02646c69737428ab04012902290a28a9026473656c662e12',
 },

@@ -7,7 +7,6 @@ package TestMutations;
 use strict;
 use warnings;
 
-use charnames ();    # perl loads it for a pattern with \N in it, which makes objects and lets them go
 use Exporter 'import';
 use File::Spec;
 use Shared::Arena;
@@ -25,6 +24,9 @@ for my $name (qw(THAW STORABLE_thaw STORABLE_attach)) {
     no strict 'refs';
     *{"UNIVERSAL::$name"} = sub { $Called++; return };
 }
+
+# For the first pattern with \N in it perl loads the names of characters, which makes objects and lets them go.
+{ my $name = '\N{none}'; eval {qr/$name/} }
 
 # What comes of a document: what kind of outcome it is, 'a value' or the error without its numbers and texts, and what is
 # wrong with it, if anything.
@@ -76,8 +78,14 @@ sub flips {
 # With every byte replaced by every other one.
 sub substitutes {
     my ($document) = @_;
-    return map { my $place = $_; map { my $other = $document; substr($other, $place, 1) = chr; $other } grep { $_ != ord substr $document, $place, 1 } 0 .. 255 }
-        0 .. length($document) - 1;
+    my @documents;
+    for my $place (0 .. length($document) - 1) {
+        for my $byte (grep { $_ != ord substr $document, $place, 1 } 0 .. 255) {
+            push @documents, $document;
+            substr($documents[-1], $place, 1) = chr $byte;
+        }
+    }
+    return @documents;
 }
 
 # A document of ours with a few random changes, the same one for a seed; mostly the header stays.
@@ -121,8 +129,8 @@ sub _byte {
 sub in_little_memory {
     my ($megabytes, $program, @arguments) = @_;
     my @include = map {"-I$_"} map { File::Spec->rel2abs($_) } grep { !ref } @INC;
-    open my $out, '-|', 'sh', '-c', 'ulimit -v "$1" && shift && exec "$@" 2>&1', 'sh', 1024 * $megabytes, $^X, @include, '-MTestMutations', '-e', "alarm 600; $program", @arguments
-        or die "sh: $!";
+    my @perl = ($^X, @include, '-MTestMutations', '-e', "alarm 600; $program", @arguments);
+    open my $out, '-|', 'sh', '-c', 'ulimit -v "$1" && shift && exec "$@" 2>&1', 'sh', 1024 * $megabytes, @perl or die "sh: $!";
     my $output = do { local $/; <$out> };
     close $out;
     return $output, $?;

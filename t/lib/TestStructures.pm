@@ -16,8 +16,10 @@ our @EXPORT = qw(structure);
 my $Infinity = 9**9**9;
 my @Integers = (0, 1, 15, 16, 127, 128, 16_383, 16_384, 2_147_483_647, 4_294_967_296, 9_223_372_036_854_775_807, 18_446_744_073_709_551_615,
     -1, -15, -16, -17, -128, -129, -2_147_483_648, -9_223_372_036_854_775_807, -9_223_372_036_854_775_807 - 1);
-my @Doubles = (0.5, 0.1, 1.5, -2.25, 3.0, 16_777_217.0, 9_007_199_254_740_992.0, 1e300, -1e-300, 5e-324, 1.5e38, 3.5e38, 1e-46, -0.0, $Infinity, -$Infinity, -sin $Infinity);
-my @Texts   = ('', 'a', '0', '007', '1e3', '0 but true', "\0", "line\nline", "\xE9\xFF", "\xC3\xA9", "\x{263A}", "\x{E9}\x{263A}", "\x{10FFFF}", 'x' x 31, 'x' x 32, 'y' x 127, 'y' x 128, "\x{263A}" x 50);
+my @Doubles = (0.5, 0.1, 1.5, -2.25, 3.0, 16_777_217.0, 9_007_199_254_740_992.0, 1e300, -1e-300, 5e-324, 1.5e38, 3.5e38, 1e-46,
+    -0.0, $Infinity, -$Infinity, -sin $Infinity);
+my @Texts   = ('', 'a', '0', '007', '1e3', '0 but true', "\0", "line\nline", "\xE9\xFF", "\xC3\xA9",
+    "\x{263A}", "\x{E9}\x{263A}", "\x{10FFFF}", 'x' x 31, 'x' x 32, 'y' x 127, 'y' x 128, "\x{263A}" x 50);
 my @Keys    = ('', 'a', 'b', 'id', 'name', '0', '10', "\0", "\xE9", "\x{263A}", "k\x{E9}\x{263A}", 'long key ' x 5);
 my @Classes = ('TestObject', 'TestObject::Touchy', 'Other::Class', "Caf\x{E9}\x{263A}", 'A::B::C::D');
 my @Regexps = (qr/x/, qr/^a+(b|c)/i, qr/\x{263A}/, qr/\xE9/, qr/a b/msixp, qr//, qr/./s);
@@ -32,7 +34,8 @@ sub texts    { return [@Texts] }
 sub structure {
     my ($seed, %option) = @_;
     srand $seed;
-    my $self = bless { truths => $] >= 5.036, upgraded => 1, %option, left => 1 + int rand(rand() < 0.1 ? 200 : 25), referents => [], scalars => [] }, __PACKAGE__;
+    my $self = bless { truths => $] >= 5.036, upgraded => 1, %option, referents => [], scalars => [] }, __PACKAGE__;
+    $self->{left} = 1 + int rand(rand() < 0.1 ? 200 : 25);
     my $root;
     $self->_fill(\$root, 0);
     return $root;
@@ -153,7 +156,10 @@ package TestObject::Touchy;
 
 our @Called;
 
-use overload '""' => sub { push @Called, 'stringified'; 'text' }, '==' => sub { push @Called, 'compared'; 1 }, 'bool' => sub { push @Called, 'asked for its truth'; 1 };
+use overload
+    '""'   => sub { push @Called, 'stringified';         return 'text' },
+    '=='   => sub { push @Called, 'compared';            return 1 },
+    'bool' => sub { push @Called, 'asked for its truth'; return 1 };
 
 for my $name (qw(FREEZE THAW STORABLE_freeze STORABLE_thaw STORABLE_attach TO_JSON TO_CBOR)) {
     no strict 'refs';

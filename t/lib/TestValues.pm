@@ -57,7 +57,10 @@ value 'holes'          => sub { my @holes; $holes[1] = 'one'; $#holes = 4; my @n
 value 'keys'           => sub { +{ map { ($_ => 1) } "\0", '', 'a', "\xE9", "\xC3\xA9", "\x{263A}", 'k' x 31, 'k' x 32, 'k' x 300, "\x{263A}" x 100 } };
 value 'upgraded keys'  => sub { my %hash; for ('a', "\xE9", '', 'k' x 40) { my $key = $_; utf8::upgrade($key); $hash{$key} = 1 } \%hash };
 value 'the same keys again and again' => sub { [map { +{ id => $_, name => "name $_", "k\x{263A}" => [] } } 1 .. 20] };
-value 'something of everything' => sub { +{ id => 42, name => 'alice', score => 1.5, tags => [qw(a b c)], address => { street => "Stra\xDFe", city => "\x{141}\x{F3}d\x{17A}", zip => '01234' }, none => undef } };
+value 'something of everything' => sub {
+    my %address = (street => "Stra\xDFe", city => "\x{141}\x{F3}d\x{17A}", zip => '01234');
+    return { id => 42, name => 'alice', score => 1.5, tags => [qw(a b c)], address => \%address, none => undef };
+};
 value 'arrays, very deep' => sub { my $value = 1; $value = [$value] for 1 .. 5000; $value };
 value 'hashes, very deep' => sub { my $value = 1; $value = { in => $value } for 1 .. 5000; $value };
 value 'references, very deep' => sub { my $value = 1; $value = _reference($value) for 1 .. 5000; $value };
@@ -74,6 +77,7 @@ value 'a large array, twice'       => sub { my $array = [1 .. 20]; [$array, { a 
 value 'a hash, twice'              => sub { my $hash = { a => 1 }; [$hash, [$hash]] };
 value 'a scalar, twice'            => sub { my $scalar = _reference('x'); [$scalar, $scalar, [$scalar]] };
 value 'a reference to an element'  => sub { my @array = (1, 2, 3); [\@array, \$array[1], \$array[2]] };
+value 'references to equal elements' => sub { my @one = ('hello hello'); my @two = ('hello hello'); [\@one, \@two, \$two[0], \$one[0]] };
 value 'a reference to an element, first' => sub { my @array = (1, 2, 3); [\$array[1], \@array] };
 value 'a reference to a value of a hash' => sub { my %hash = (a => 1, b => 2); [\%hash, \$hash{a}] };
 value 'a reference to a reference that is an element' => sub { my @array = ([1]); [\@array, \$array[0], $array[0]] };
@@ -114,7 +118,11 @@ value 'a tree with weak references to parents' => sub {
     }
     return $root;
 };
-value 'a reference that is weak and shared'  => sub { my $array = [1]; my $holder = [$array]; my $same = _same($holder->[0], $holder->[0]); weaken $same->[0]; [$array, $same] };
+value 'a reference that is weak and in two places' => sub {
+    my $array = [1];
+    my $holder = _weak($array);
+    return [$array, _same($holder->[0], $holder->[0])];
+};
 
 # Objects
 
@@ -125,7 +133,10 @@ value 'objects of several classes' => sub { [map { my $class = $_; map { bless [
 value 'classes beyond ASCII' => sub { [map { bless [], $_ } "Caf\xE9", "Caf\x{E9}\x{263A}", "Caf\xE9"] };
 value 'objects in objects' => sub { bless { list => [map { bless { in => bless [$_], 'A' }, 'B' } 1 .. 3] }, 'C' };
 value 'an object that holds itself' => sub { my $object = bless {}, 'TestObject'; $object->{self} = $object; $object };
-value 'objects with methods that nobody calls' => sub { my $object = bless { a => 1 }, 'TestObject::Touchy'; [$object, $object, bless([], 'TestObject::Touchy'), bless(_reference('x'), 'TestObject::Touchy')] };
+value 'objects with methods that nobody calls' => sub {
+    my ($hash, @others) = map { bless $_, 'TestObject::Touchy' } { a => 1 }, [], _reference('x');
+    return [$hash, $hash, @others];
+};
 value 'an object that is an element first' => sub { my @array = (1, 2); bless \$array[0], 'TestObject'; [\@array, \$array[0]] }, they_change => 'they lose the class';
 value 'an object that is an element later' => sub { my @array = (1, 2); bless \$array[0], 'TestObject'; [\$array[0], \@array] };
 
