@@ -8,74 +8,6 @@
 #include "codec.h"
 #include "regexp.h"
 
-/* A larger buffer than this is not kept. */
-#define MOST_KEPT_ROOM (1024 * 1024)
-
-uint8_t *
-THX_decoder_document(pTHX_ struct decoder *decoder, size_t length)
-{
-    if (length > decoder->room) {
-        Safefree(decoder->document);
-        decoder->document = NULL;
-        decoder->room = 0;
-        Newx(decoder->document, length, uint8_t);
-        decoder->room = length;
-    }
-    return decoder->document;
-}
-
-/* ---- Letting go ---- */
-
-/* A cycle goes through something tracked. */
-static void
-THX_take_apart(pTHX_ const struct list *tracked)
-{
-    size_t place;
-
-    for (place = 0; place < tracked->count; place++) {
-        SV *thing = tracked->items[place];
-        if (SvTYPE(thing) == SVt_PVAV)
-            av_clear((AV *)thing);
-        else if (SvTYPE(thing) == SVt_PVHV)
-            hv_clear((HV *)thing);
-        else if (SvROK(thing))
-            sv_unref_flags(thing, SV_IMMEDIATE_UNREF);
-    }
-}
-
-static void
-THX_let_go(pTHX_ struct list *counted)
-{
-    size_t place;
-
-    for (place = 0; place < counted->count; place++)
-        SvREFCNT_dec_NN(counted->items[place]);
-    list_empty(counted);
-}
-
-void
-THX_decoder_finish(pTHX_ struct decoder *decoder)
-{
-    SV *unfinished = decoder->root;
-
-    decoder->root = NULL;
-    if (unfinished)
-        THX_take_apart(aTHX_ &decoder->tracked);
-    if (decoder->tracked.count)
-        THX_let_go(aTHX_ &decoder->tracked);
-    if (decoder->objects.count)
-        THX_let_go(aTHX_ &decoder->objects);
-    if (decoder->weak.count)
-        THX_let_go(aTHX_ &decoder->weak);
-    SvREFCNT_dec(unfinished);
-    list_empty(&decoder->open);
-    if (decoder->room > MOST_KEPT_ROOM) {
-        Safefree(decoder->document);
-        decoder->document = NULL;
-        decoder->room = 0;
-    }
-}
-
 /* ---- Making one item ---- */
 
 struct building {
@@ -348,7 +280,7 @@ THX_bless_and_weaken(pTHX_ struct decoder *decoder)
         sv_bless(decoder->objects.items[place], (HV *)decoder->objects.items[place + 1]);
 
     if (decoder->tracked.count) /* from here on the value's own references count, and no others */
-        THX_let_go(aTHX_ &decoder->tracked);
+        list_let_go(&decoder->tracked);
     for (place = 0; place < decoder->weak.count; place++) {
         SV *reference = decoder->weak.items[place];
         if (SvROK(reference) && !SvWEAKREF(reference) && SvREFCNT(SvRV(reference)) > 1)

@@ -25,10 +25,14 @@ struct decoder {
 /* Room for a document of that length. */
 uint8_t *THX_decoder_document(pTHX_ struct decoder *decoder, size_t length);
 
+/* Gives back the counts of a list, and empties it. */
+void THX_list_let_go(pTHX_ struct list *counted);
+
 /* Lets go of everything that belongs to one document. If the value was not
  * finished, it is taken apart without leaving a cycle. */
 void THX_decoder_finish(pTHX_ struct decoder *decoder);
 
+#define list_let_go(counted)                THX_list_let_go(aTHX_ (counted))
 #define decoder_document(decoder, length)   THX_decoder_document(aTHX_ (decoder), (length))
 #define decoder_finish(decoder)             THX_decoder_finish(aTHX_ (decoder))
 

@@ -1,6 +1,7 @@
 /* The parts of the encoder, for the files that make it up: encode.c walks,
- * encode_scalar.c writes what is no container, encode_guarded.c reads what runs
- * Perl code, encode_path.c says where the walk is. */
+ * encode_referent.c writes references, encode_scalar.c what is none,
+ * encode_guarded.c reads what runs Perl code, encode_path.c says where the walk
+ * is. */
 #ifndef SHARED_ARENA_ENCODER_H
 #define SHARED_ARENA_ENCODER_H
 
@@ -33,6 +34,12 @@ typedef enum progress { GO_ON, NEEDS_GUARD, REFUSED } progress;
 /* Refuses what is being written. */
 progress THX_refuse(pTHX_ struct encoder *encoder, const char *format, ...);
 
+/* Opens a level; its children are next. */
+progress THX_open_level(pTHX_ struct encoder *encoder, const struct level *level);
+
+/* Writes a reference and what it points at, the latter's children excepted. */
+progress THX_write_reference(pTHX_ struct encoder *encoder, SV *reference);
+
 /* Writes a value that is no reference and had its get-magic. */
 progress THX_write_scalar(pTHX_ struct encoder *encoder, SV *value);
 
@@ -58,7 +65,41 @@ is_read_by_magic(SV *container)
         && (mg_find(container, PERL_MAGIC_tied) || mg_find(container, PERL_MAGIC_regdata));
 }
 
+/* ---- What is where ---- */
+
+/* Whether a second way may lead to it: another reference, an alias, or a weak
+ * reference, which is not in the count. */
+static inline bool
+is_shared(const struct encoder *encoder, const SV *thing)
+{
+    return encoder->guarded || SvREFCNT(thing) > 1
+        || (SvTYPE(thing) >= SVt_PVMG && (SvMAGIC(thing) || HAS_AUX(thing)));
+}
+
+/* What is written next is that thing. */
+static inline struct sighting *
+THX_see(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
+{
+    struct sighting *sighting = seen_add(&encoder->seen, thing, sa_writer_position(encoder->writer));
+
+    if (weak_at) {
+        sighting->weak_at = weak_at;
+        sighting->held = FALSE;
+        encoder->seen.has_weak = TRUE;
+    }
+    return sighting;
+}
+
+/* The same for what a reference points at: its class is written already. */
+static inline void
+THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_at)
+{
+    THX_see(aTHX_ encoder, referent, weak_at)->blessed = TRUE;
+}
+
 #define refuse(encoder, ...)                     THX_refuse(aTHX_ (encoder), __VA_ARGS__)
+#define open_level(encoder, level)               THX_open_level(aTHX_ (encoder), (level))
+#define write_reference(encoder, reference)      THX_write_reference(aTHX_ (encoder), (reference))
 #define write_scalar(encoder, value)             THX_write_scalar(aTHX_ (encoder), (value))
 #define encode_path(encoder)                     THX_encode_path(aTHX_ (encoder))
 #define overloaded_dereference(referent)         THX_overloaded_dereference(aTHX_ (referent))

@@ -199,7 +199,8 @@ fn the_end_stays_the_end() {
 
 #[test]
 fn a_document_that_is_a_string_is_known_at_a_look() {
-    let seen = |hex: &str| crate::text(&crate::testing::bytes(hex)).map(|text| (text.start(), text.length(), text.utf8));
+    let seen =
+        |hex: &str| crate::text(&crate::testing::bytes(hex)).map(|text| (text.start(), text.length(), text.utf8));
     assert_eq!(seen("3df3726c0500 60"), Some((7, 0, false)));
     assert_eq!(seen("3df3726c0500 62 6162"), Some((7, 2, false)));
     assert_eq!(seen("3df3726c0500 26 02 6162"), Some((8, 2, false)));
