@@ -1,7 +1,7 @@
 //! Reading from a position on, never beyond an end.
 
 use crate::error::{Reason, Stop};
-use crate::item::{Item, Sort, Text};
+use crate::item::{flag, Item, Sort, Span, Text};
 use crate::{tag, varint};
 
 /// A position in a document of at most [`MAX_DOCUMENT`](crate::MAX_DOCUMENT) bytes. Nothing that is read ends beyond
@@ -77,23 +77,56 @@ impl<'a> Cursor<'a> {
         Ok(Text::new(start as u32, length as u32, string == tag::STR_UTF8))
     }
 
-    /// A whole scalar into the item, behind its key if it is in a hash; false when it is of a kind that takes more than
-    /// this, or wrong.
+    /// A scalar, or the beginning of a reference to an array or hash, into the item, behind its key if it is in a hash; how
+    /// many parts follow. `None` when it is of a kind that takes more than this, or wrong.
     #[inline(always)]
-    pub(crate) fn plain(&mut self, in_hash: bool, item: &mut Item) -> bool {
+    pub(crate) fn plain(&mut self, in_hash: bool, item: &mut Item) -> Option<u64> {
+        item.flags = 0;
         if in_hash {
-            let at = self.at;
-            let Ok(tag) = self.byte() else { return false };
-            if !(tag::SHORT_BINARY..tag::TRACKED).contains(&tag) {
-                return false;
-            }
-            let Ok(key) = self.string(tag, at) else { return false };
-            item.set_key(key);
+            let tag = *self.bytes.get(self.at)?;
+            item.key = self.short(tag)?;
+            item.flags = flag::KEY;
         }
         let at = self.at;
         item.at = at as u32;
-        let Ok(tag) = self.byte() else { return false };
-        matches!(self.scalar(tag, at, item), Ok(true))
+        let tag = *self.bytes.get(at)?;
+        if let Some(text) = self.short(tag) {
+            (item.sort, item.text) = (Sort::Text, text);
+            return Some(0);
+        }
+        self.at += 1;
+        if self.scalar(tag, at, item).ok()? {
+            return Some(0);
+        }
+        let (sort, parts) = match tag {
+            tag::ARRAYREF..=0x4f => (Sort::Array, u64::from(tag & 15)),
+            tag::HASHREF..=0x5f => (Sort::Hash, u64::from(tag & 15)),
+            tag::REFN => {
+                let sort = match self.byte().ok()? {
+                    tag::ARRAY => Sort::Array,
+                    tag::HASH => Sort::Hash,
+                    _ => return None,
+                };
+                item.at = self.at as u32 - 1;
+                (sort, self.varint().ok()?)
+            }
+            _ => return None,
+        };
+        (item.sort, item.text.length) = (sort, parts as u32);
+        Some(parts)
+    }
+
+    /// A whole SHORT_BINARY that nothing refers to, whose tag is next; `None`, and nothing read, when it is another.
+    #[inline(always)]
+    fn short(&mut self, tag: u8) -> Option<Span> {
+        let length = usize::from(tag.wrapping_sub(tag::SHORT_BINARY));
+        let start = self.at.wrapping_add(1);
+        let end = start.wrapping_add(length);
+        if length > tag::MOST_SHORT || end > self.bytes.len() {
+            return None;
+        }
+        self.at = end;
+        Some(Span { start: start as u32, length: length as u32 })
     }
 
     /// The rest of a scalar that is no reference and whose tag, read just now, stands at `at`, into the item; false when

@@ -1,38 +1,44 @@
 //! One item: its key, what stands before its tag, the tag itself, and what it refers to where that belongs to it.
 
 use super::track::Place;
-use super::Reader;
+use super::{Open, Reader, MAX_DEPTH};
 use crate::cursor::Cursor;
 use crate::error::{Reason, Role, Stop};
 use crate::item::{flag, Item, Sort, UNTRACKED};
 use crate::tag::{self, TRACKED};
 
 impl Reader {
-    /// Reads scalars that nothing is said of, as most are, from the innermost open thing, as far as they come one after the
-    /// other; how many. An item that is not so simple, or wrong, is left where it is.
+    /// Reads scalars, arrays and hashes that nothing is said of, of which most documents consist, as far as they come one
+    /// after the other inside something open; how many. An item that is not so simple, or wrong, is left where it is.
     pub(super) fn run(&mut self, document: &[u8], items: &mut [Item]) -> usize {
-        let depth = self.open.len() as u32;
-        let Some(open) = self.open.last_mut() else { return 0 };
         if self.copying.is_some() || document.len() != self.length {
             return 0;
         }
         let mut cursor = Cursor::new(document, self.at);
-        let each = 1 + u64::from(open.hash);
         let mut read = 0;
-        for item in items.iter_mut().take(open.left as usize) {
-            let before = cursor.at;
-            let owed = self.owed.saturating_sub(each);
-            (item.depth, item.flags, item.track, item.referent_track) = (depth, 0, UNTRACKED, UNTRACKED);
-            if !cursor.plain(open.hash, item) || owed > cursor.left() as u64 {
-                cursor.at = before;
+        while let Some(item) = items.get_mut(read) {
+            let depth = self.open.len() as u32;
+            let Some(open) = self.open.last_mut() else { break };
+            if open.left == 0 {
+                self.open.pop();
+                continue;
+            }
+            (item.depth, item.track, item.referent_track) = (depth, UNTRACKED, UNTRACKED);
+            let Some(parts) = cursor.plain(open.hash, item) else { break };
+            let hash = item.sort == Sort::Hash;
+            let owed = self.owed.saturating_sub(1 + u64::from(open.hash));
+            let owed = owed.saturating_add(parts.saturating_mul(1 + u64::from(hash)));
+            if owed > cursor.left() as u64 || parts > 0 && depth >= MAX_DEPTH {
                 break;
             }
-            self.owed = owed;
+            open.left -= 1;
+            if parts > 0 {
+                self.open.push(Open { left: parts as u32, hash });
+            }
+            (self.owed, self.at) = (owed, cursor.at);
             read += 1;
         }
-        open.left -= read;
-        self.at = cursor.at;
-        read as usize
+        read
     }
 
     /// Reads the item at the present position, with its key if it is in a hash.
