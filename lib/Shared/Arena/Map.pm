@@ -49,11 +49,12 @@ Shared::Arena::Map - Keys, values and counters that processes share
 A table of fixed size in a L<Shared::Arena>, read and written by any number of processes. Get one from
 L<Shared::Arena/"map">.
 
-Keys and values are bytes and may hold any of them, NUL included. A key has at least one byte; a value may be empty or
-C<undef>. Strings that are C<eq> are one key, and one value, whatever their internal UTF-8 flag; a string with a
-character above 255 is kept as its UTF-8 bytes, and comes back as those: encode text before storing it. C<undef> as a
-key is the empty key, with perl's warning about uninitialized values. A reference is turned into a string like any other
-scalar, C<HASH(0x...)>; see L</"store">.
+Keys and values are bytes and may hold any of them, NUL included; only a map made with C<< serialise => 1 >> keeps other
+values, see L</"SERIALISED VALUES">. A key has at least one byte; a value may be empty or C<undef>. Strings that are
+C<eq> are one key, and one value, whatever their internal UTF-8 flag; a string with a character above 255 is kept as its
+UTF-8 bytes, and comes back as those: encode text before storing it. C<undef> as a key is the empty key, with perl's
+warning about uninitialized values. A reference is turned into a string like any other scalar, C<HASH(0x...)>; see
+L</"store">.
 
 =head2 What is guaranteed
 
@@ -117,8 +118,9 @@ counter, if another process holds the key's lock for too long, see L</"CRASHES">
   my @none    = $map->fetch('nothing');   # ()
 
 The value, or an empty list (C<undef> in scalar context) if the key is absent. A stored C<undef> comes back as one
-element, C<undef>. For a counter, its number. From a serialised map, the structure: a new copy with every call, which
-is the caller's own. Croaks there if the bytes in memory are not what L</"store"> left, and names the first wrong one.
+element, C<undef>. For a counter, its number. From a serialised map, the structure: a new copy with every call, which is
+the caller's own. Croaks there if the bytes in memory are no encoded value, because something else has overwritten them,
+and names the byte at which this shows.
 
 =head2 exists
 
@@ -267,7 +269,7 @@ that do not exist.
 =item *
 
 The class of blessed hashes, arrays, scalars and references. Nothing is called for it, neither now nor then: no
-C<FREEZE>, no C<THAW>, no overloaded operator, no destructor of something half made.
+C<FREEZE>, no C<THAW>, no overloaded operator but a dereference (see below), no destructor of something half made.
 
 =item *
 
@@ -293,7 +295,8 @@ C<each> of a hash goes on where it was. A version string such as C<v1.2> keeps i
 
 L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob, a
 file handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, a regexp with code in it, a
-string marked as UTF-8 that is none, or anything nested deeper than 10,000 levels. The message says what and where:
+string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be stored, or
+anything nested deeper than 10,000 levels. The message says what and where:
 
   Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
 
@@ -301,17 +304,18 @@ C<$*> in such a path stands for what a reference to a scalar or to a reference h
 
 =head2 The encoding
 
-is that of Sereal, a public format: protocol version 5, without compression. L</"fetch"> also reads versions 3 and 4. A
-value takes 6 bytes, and for each scalar in it one byte and its content, or a little more; L</"max_pair"> bounds the
-encoded value and the key together. Repeated hash keys and class names are written once or twice.
+Values are encoded in the format of Sereal, which is public: protocol version 5, without compression. L</"fetch"> also
+reads versions 3 and 4. A value takes 6 bytes, and for each scalar in it one byte and its content, or a little more;
+L</"max_pair"> bounds the encoded value and the key together. Repeated hash keys and class names are written once or
+twice.
 
 Encoding and decoding take time in proportion to the size of the value, and are done without holding a lock. Decoding
 takes memory in proportion to the bytes it reads: copies within a document may not add up to more than 64 times its
 length and a mebibyte.
 
-Only processes of the same user can write to an arena. Overwritten bytes lead to an error or a wrong value, never to a
-crash. But whoever can choose them can choose the class of an object and so what its destructor does, as with any
-serialiser that keeps classes.
+Any process that shares an arena can write to it, see L<Shared::Arena/"SECURITY">. Overwritten bytes lead to an error or
+a wrong value, never to a crash. But whoever can choose them can choose the class of an object and so what its
+destructor does, as with any serialiser that keeps classes.
 
 =head1 EXPIRY
 
