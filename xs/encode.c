@@ -3,9 +3,6 @@
 #include "encoder.h"
 #include "codec.h"
 
-/* A COPY takes two bytes or more, and a look into the table. */
-#define SHORTEST_COPIED_KEY 4
-
 progress
 THX_refuse(pTHX_ struct encoder *encoder, const char *format, ...)
 {
@@ -77,7 +74,7 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *refe
 static progress
 THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
 {
-    if (HEK_LEN(key) >= SHORTEST_COPIED_KEY && encoder->hashes > 1) {
+    if (HEK_LEN(key) >= SHORTEST_COPIED && HEK_LEN(key) <= LONGEST_COPIED && encoder->hashes > 1) {
         const struct sighting *sighting = seen_find(&encoder->seen, key);
         if (sighting) {
             sa_writer_copy(encoder->writer, sighting->offset);

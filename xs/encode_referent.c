@@ -15,7 +15,8 @@ THX_write_class(pTHX_ struct encoder *encoder, HV *stash)
     }
     if (!name)
         return refuse(encoder, "object of a class that is gone");
-    seen_add(&encoder->seen, stash, sa_writer_position(encoder->writer) + 1);
+    if (HEK_LEN(name) <= LONGEST_COPIED)
+        seen_add(&encoder->seen, stash, sa_writer_position(encoder->writer) + 1);
     sa_writer_class(encoder->writer, (const uint8_t *)HEK_KEY(name), HEK_LEN(name), HEK_UTF8(name));
     return GO_ON;
 }

@@ -8,6 +8,13 @@
 #include "encode.h"
 #include "seen.h"
 
+/* Of hash keys: a COPY takes two bytes or more, and a look into the table. */
+#define SHORTEST_COPIED 4
+
+/* Of keys and class names: so long ones, again and again, would come to more
+ * copied bytes than the reader allows for the length of the document. */
+#define LONGEST_COPIED 128
+
 /* Something open: its children are being written. */
 struct level {
     enum { LEVEL_SCALAR, LEVEL_ARRAY, LEVEL_HASH } kind;

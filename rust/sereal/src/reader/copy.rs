@@ -9,6 +9,8 @@ use crate::error::{Reason, Role, Stop};
 use crate::item::Text;
 use crate::tag;
 
+/// What a copied item counts for beside its bytes: it may be one byte, and take much more memory.
+const BYTES_OF_ITEM: usize = 64;
 /// Most bytes that are copied, for each of the document.
 const MOST_PER_BYTE: u64 = 64;
 /// And for a document of any length.
@@ -95,6 +97,11 @@ impl Reader {
         let offset = cursor.varint()?;
         let place = self.place(offset, at).and_then(|place| cursor.before(at, place));
         place.ok_or_else(|| Reason::NotBefore { tag, offset }.at(at))
+    }
+
+    /// Counts an item that is read once more.
+    pub(super) fn count_item(&mut self) -> Result<(), Stop> {
+        self.count_copied(BYTES_OF_ITEM, self.end)
     }
 
     fn count_copied(&mut self, bytes: usize, at: usize) -> Result<(), Stop> {

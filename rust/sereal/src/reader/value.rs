@@ -88,6 +88,9 @@ impl Reader {
             break (tag, at);
         };
         item.at = at as u32;
+        if self.copying.is_some() {
+            self.count_item()?;
+        }
         if item.is(flag::WEAK | flag::CLASS) && !tag::is_reference(tag) {
             let before = if item.is(flag::CLASS) { tag::OBJECT } else { tag::WEAKEN };
             return Err(Reason::NoReference(before).at(at));

@@ -56,7 +56,7 @@ fn what_is_copied_has_a_bound() {
     };
     let fits = |count: usize| {
         let bound = 64 * copies(count).len() + (1 << 20);
-        (count * (LENGTH + 3)) <= bound
+        (count * (LENGTH + 3 + 64)) <= bound
     };
     let most = (1..).find(|count| !fits(count + 1)).expect("a bound");
     let mut reader = Reader::new();
@@ -69,6 +69,25 @@ fn what_is_copied_has_a_bound() {
     assert_eq!(error.at as usize, copies(most + 1).len() - 2);
     // The next document has a bound of its own.
     assert!(promises::hold(&mut reader, &copies(most)).is_ok());
+}
+
+#[test]
+fn copied_items_of_one_byte_count_for_what_they_take() {
+    // A thousand empty hashes, and copies of them all.
+    let copies = |count: u8| {
+        let mut body = vec![0x28, 0x2b, count + 1, 0x28, 0x2b, 0xe8, 0x07];
+        body.resize(body.len() + 1_000, 0x50);
+        for _ in 0..count {
+            body.extend([0x2f, 0x04]);
+        }
+        with_body(&body)
+    };
+    let each = 1_001 * 64 + 1_004;
+    let most = (1..).find(|count| (*count as usize + 1) * each > 64 * copies(count + 1).len() + (1 << 20)).unwrap();
+    assert!(most < 20);
+    assert_eq!(promises::hold(&mut Reader::new(), &copies(most)), Ok(2 + 1_000 + u64::from(most) * 1_001));
+    let error = promises::hold(&mut Reader::new(), &copies(most + 1)).unwrap_err();
+    assert!(matches!(error.reason, Reason::CopiedMuch(_)), "{error}");
 }
 
 #[test]
