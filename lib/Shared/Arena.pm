@@ -130,7 +130,8 @@ arena mapped keep it, with everything in it, until they end; a new L</"create"> 
 =head2 map
 
   my $map = $arena->map('sessions');
-  my $map = $arena->map('sessions', slots => 4096, slot_size => 512);
+  my $map = $arena->map('pages', slots => 4096, slot_size => 512);
+  my $map = $arena->map('routes', slots => 256, serialise => 1);
 
 Returns the L<Shared::Arena::Map> of that name. The first process to ask makes it; the others, in any order or at the
 same moment, get the same one.

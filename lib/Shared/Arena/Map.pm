@@ -246,8 +246,9 @@ Whether values are Perl structures: what the map was made with.
   print "$route->{servers}[1]\n";    # prints app-2
 
 With C<< serialise => 1 >> a value is any scalar: a string, a number, or a reference to a structure of any kind. It is
-encoded when it is stored and decoded when it is fetched, and what comes back is equal to it in all that follows. Keys
-are bytes as in any map. All processes must ask for the map with the same setting, like the other options.
+encoded when it is stored and decoded when it is fetched, and comes back equal to what was stored in everything that the
+next section lists. Keys are bytes as in any map. Nothing needs to be installed for it. All processes must ask for the
+map with the same setting, like the other options; a map of bytes cannot become one of structures under its old name.
 
 =head2 What stays as it is
 
@@ -257,9 +258,9 @@ are bytes as in any map. All processes must ask for the map with the same settin
 
 Strings, integers (-2**63 to 2**64 - 1) and floating-point numbers keep their kind and every bit of their value. What
 counts is what perl takes the scalar for: a string that was used as a number is still a string, and a number that was
-printed is still a number. (Perls before 5.36 cannot tell these two apart. There such a scalar comes back as a string,
-equal to it in both senses, or as a number if the string has fewer digits.) A scalar that is a number and a different
-string at once, as C<$!> is, keeps the string.
+printed is still a number. A scalar that is a number and a different string at once (a dualvar, as C<$!> is) keeps the
+string. Perls before 5.36 cannot tell a printed number from a string that was used as one: both come back as a string,
+equal in both senses, or as a number if the string has fewer digits.
 
 =item *
 
@@ -269,11 +270,14 @@ that do not exist.
 =item *
 
 The class of blessed hashes, arrays, scalars and references. Nothing is called for it, neither now nor then: no
-C<FREEZE>, no C<THAW>, no overloaded operator but a dereference (see below), no destructor of something half made.
+C<FREEZE>, no C<THAW>, no overloaded operator but a dereference (see below), no destructor of something half made. Every
+copy that is fetched is an object of its own, and its destructor runs when it goes. The class need not be loaded where
+the object is fetched; load it before you call a method.
 
 =item *
 
-Regexps made by C<qr//>, with their modifiers. One with code in it is refused.
+Regexps made by C<qr//>, with their modifiers. One with code in it is refused. Compiling one again may call the subs of
+properties that the program defines, such as C<\p{IsMine}>, as everywhere in perl.
 
 =item *
 
@@ -282,36 +286,50 @@ weak reference to something that nothing else in the value holds comes back as a
 
 =back
 
+Storing a hash leaves its iterator (C<each>) where it was.
+
 =head2 What is stored plain
 
-A tied scalar, array or hash is read once, through its interface, and comes back untied. An object that overloads a
-dereference (C<%{}>, C<@{}> or C<${}>; the first of these, if several) is read once through that, and comes back as
-the hash, array or scalar it gave, not blessed; unless it gave itself. All other overloading stays with the class.
+A tied scalar, array or hash is read once, through its interface, and comes back untied.
 
-Read-only values, restricted hashes, C<pos>, and magic that other modules attach come back without that quality. The
-C<each> of a hash goes on where it was. A version string such as C<v1.2> keeps its characters and no more.
+An object that overloads a dereference (C<%{}>, C<@{}> or C<${}>; the first of these, if several) is read once through
+that, and comes back as the hash, array or scalar it gave, not blessed; unless it gave itself. So what contains such an
+object may not work any more (a C<Mojo::URL> with a query has a C<Mojo::Parameters> in it, which is one): store it as a
+string. All other overloading stays with the class. If the code that is run for this dies, L</"store"> dies with it, and
+nothing is stored.
+
+Read-only values, restricted hashes, C<pos>, and magic that other modules attach come back without that quality. A
+version string such as C<v1.2> keeps its characters and no more.
+
+An object whose data lies in C, behind an address that it keeps in a scalar (a compressor, a C<JSON::XS>), must not be
+stored: its copy has the same address, and its destructor frees it once more. Nobody but its class can tell such a
+number from others.
 
 =head2 What is refused
 
-L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob, a
-file handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, a regexp with code in it, a
-string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be stored, or
-anything nested deeper than 10,000 levels. The message says what and where:
+L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob (a file
+handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, a regexp with
+code in it, a string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be
+stored, or anything nested deeper than 10,000 levels. The message says what and where:
 
   Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
 
 C<$*> in such a path stands for what a reference to a scalar or to a reference holds.
 
+=head2 What it costs
+
+A value takes about as many bytes as its JSON, and often fewer: 6 for the whole, and then, for a string or hash key, its
+length and one more (from 32 bytes on, two or more); for an integer 1 to 11; for a float 5 or 9; for C<undef>, true and
+false 1; for a hash or array 1 to 4 or so; for an object its class once, and 2 to 4. Repeated hash keys and class names
+are not written again each time. L</"max_pair"> bounds the encoded value and the key together.
+
+Every L</"fetch"> decodes the whole value, and every L</"store"> encodes it, without holding a lock: keep small what is
+fetched in each request. Figures, beside those of other serialisers, are in F<bench/README.md> of the distribution.
+
 =head2 The encoding
 
-Values are encoded in the format of Sereal, which is public: protocol version 5, without compression. L</"fetch"> also
-reads versions 3 and 4. A value takes 6 bytes, and for each scalar in it one byte and its content, or a little more;
-L</"max_pair"> bounds the encoded value and the key together. Repeated hash keys and class names are written once or
-twice.
-
-Encoding and decoding take time in proportion to the size of the value, and are done without holding a lock. Decoding
-takes memory in proportion to the bytes it reads: copies within a document may not add up to more than 64 times its
-length and a mebibyte.
+Values are encoded in the format of Sereal, which is public: protocol version 5, without compression. That says what lies
+in memory; only this distribution reads it there.
 
 Any process that shares an arena can write to it, see L<Shared::Arena/"SECURITY">. Overwritten bytes lead to an error or
 a wrong value, never to a crash. But whoever can choose them can choose the class of an object and so what its
