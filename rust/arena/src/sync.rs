@@ -221,10 +221,13 @@ pub(crate) fn copy_out(words: &[AtomicU64], start: usize, out: &mut [MaybeUninit
 /// Copies `from` to byte `start` of shared words that only this process writes. Panics when it does not fit.
 #[inline]
 pub(crate) fn copy_in(words: &[AtomicU64], start: usize, from: &[u8]) {
+    // Put together in a register: bytes written one by one and then read as a word would be waited for.
     let part = |word: &AtomicU64, skip: usize, from: &[u8]| {
-        let mut bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-        bytes[skip..skip + from.len()].copy_from_slice(from);
-        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+        let mut bits = u64::from_le(word.load(Ordering::Relaxed));
+        for (place, byte) in (skip..8).zip(from) {
+            bits = bits & !(0xff << (8 * place)) | u64::from(*byte) << (8 * place);
+        }
+        word.store(bits.to_le(), Ordering::Relaxed);
     };
     let (head, rest) = from.split_at(head_length(start, from.len()));
     if !head.is_empty() {
