@@ -77,7 +77,7 @@ pub(crate) struct Guard<'a> {
 }
 
 /// Takes the lock, waiting a bounded time.
-#[inline]
+#[inline(always)] // its guard would be written and waited for on the way
 pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard<'a>> {
     let thread = process::thread();
     court.admit(&thread);

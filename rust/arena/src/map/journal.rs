@@ -65,7 +65,7 @@ pub(super) struct Turn<'a> {
 
 impl Map {
     /// Takes a stripe's lock, and repairs what a dead holder left.
-    #[inline]
+    #[inline(always)] // its result is large, and would be written and waited for on the way
     pub(super) fn turn(&self, index: usize) -> Result<Turn<'_>> {
         let stripe = &self.stripes[index];
         match self.arena.lock(&stripe.lock) {

@@ -142,6 +142,7 @@ impl Map {
 
 impl<'a> Turn<'a> {
     /// The key's entry, lapsed or not, while nobody can change it but counts on it.
+    #[inline(always)] // as Map::turn
     pub(super) fn locate(&self, key: &[u8], hash: u64) -> Result<Option<Found<'a, Held>>> {
         let map = self.map;
         let seek = map.seek(key, hash, |buffer, facts| Held {
