@@ -79,16 +79,6 @@ subtest 'depth at the end of a chain' => sub {
     $last->[0] = undef;
 };
 
-subtest 'wrong in the depth' => sub {
-    my $code = nested(5000, sub { [$_[0]] });
-    my $at = $code;
-    $at = $at->[0] while ref $at->[0];
-    $at->[0] = sub { };
-    ok !eval { $map->store('k', $code); 1 }, 'code at 5000 levels';
-    like $@, qr/: CODE reference at/, 'is found';
-    is_deeply [$map->fetch('k')], ['old'], 'the old value stands';
-};
-
 quiet_perl_ok <<'END', 'deep structures are freed in peace, also at the end of the program';
 use strict; use warnings; no warnings 'recursion'; use Shared::Arena;
 my $map = Shared::Arena->create(size => 4 << 20)->map('m', slots => 4, slot_size => 400_000, serialise => 1);

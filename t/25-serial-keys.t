@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestScalars;
 use TestSerial;
 use Test::More;
 
@@ -14,29 +15,7 @@ use Shared::Arena;
 my @warnings;
 $SIG{__WARN__} = sub { push @warnings, @_ };
 
-my %keys = (
-    'plain'            => 'key',
-    'a space'          => ' ',
-    'empty'            => '',
-    'empty, flagged'   => upgraded(''),
-    'NUL'              => "\0",
-    'NUL inside'       => "a\0b",
-    'newline'          => "a\n",
-    'zero'             => '0',
-    'a number'         => '-17.50',
-    'latin-1'          => "caf\xE9",
-    'latin-1, flagged' => upgraded("caf\xE9"),
-    'ASCII, flagged'   => upgraded('plain'),
-    'bytes that are UTF-8' => "\xC3\xA9",
-    'all bytes'        => join('', map { chr } 0 .. 255),
-    'all bytes, flagged' => upgraded(join '', map { chr } 0 .. 255),
-    'wide'             => "\x{263A}",
-    'wide with NUL'    => "\0\x{263A}\0",
-    'beyond 16 bits'   => "\x{1F600}",
-    'a surrogate'      => do { no warnings; chr 0xD800 },
-    'beyond Unicode'   => do { no warnings; chr 0x110000 },
-    (map { ("$_ bytes" => 'k' x $_, "$_ bytes, flagged" => upgraded("\xE9" x $_), "$_ wide" => "\x{263A}" x $_) } 31, 32, 127, 128, 300, 20_000),
-);
+my %keys = strings();
 
 subtest 'one key' => sub {
     for my $name (sort keys %keys) {
@@ -143,7 +122,6 @@ subtest 'numbers of buckets, and hashes of the symbol table' => sub {
     keys(%grown) = 4096;
     $grown{a} = 1;
     is_deeply copy_of(\%grown), { a => 1 }, 'a hash with many buckets';
-    @My::Config::list = ();
     %My::Config::values = (a => 1, b => [1]);
     is_deeply copy_of(\%My::Config::values), \%My::Config::values, 'a package variable';
     my $environment = copy_of(\%ENV);

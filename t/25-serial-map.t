@@ -3,7 +3,9 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDescribe;
 use TestMagic;
+use TestScalars;
 use TestSerial;
 use Test::More;
 

@@ -3,6 +3,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDescribe;
+use TestScalars;
 use TestSerial;
 use Test::More;
 
@@ -118,7 +120,7 @@ subtest 'nothing is called' => sub {
         is_deeply \@calls, [], 'without a call';
         my ($copy) = $map->fetch('k');
         is_deeply \@calls, [], 'and fetched';
-        my $objects = () = picture($copy) =~ /"My::Watched"/g;
+        my $objects = () = describe($copy) =~ /"My::Watched"/g;
         is_deeply \@calls, [], 'looking at it with care';
         undef $copy;
         is_deeply \@calls, [('DESTROY') x $objects], "the copy's destructors are called when it goes: $objects";

@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDismantle;
 use TestSerial;
 use Test::More;
 
@@ -17,9 +18,6 @@ my @warnings;
 $SIG{__WARN__} = sub { push @warnings, @_ };
 
 sub nested { my ($depth, $wrap) = @_; my $value = 'leaf'; $value = $wrap->($value) for 1 .. $depth; return $value }
-
-# Takes cycles apart, so that nothing outlives the test.
-sub free { for (@_) { %$_ = () if ref eq 'HASH'; @$_ = () if ref eq 'ARRAY'; $$_ = undef if ref eq 'REF' } return }
 
 subtest 'nesting' => sub {
     my %wrap = (
@@ -104,7 +102,7 @@ subtest 'cycles' => sub {
     for (my $at = $first->{next}; $at != $first; $at = $at->{next}) { $steps++ }
     is $steps, 999, 'a ring of a thousand';
     for (my $at = $first; $at;) { $at = delete $at->{next} }
-    free($$copy, $hash, $array, $scalar, $one, $two, $$$around, $root, $back, @ring);
+    dismantle($$copy, $hash, $array, $scalar, $one, $two, $$$around, $root, $back, @ring);
 };
 
 subtest 'references to elements' => sub {
@@ -123,7 +121,7 @@ subtest 'references to elements' => sub {
     is_deeply $copy->[1], [1, 'new', 3], 'and lead into it';
     push @{ ${ $copy->[2] } }, 'more';
     is_deeply $copy->[3], { a => 1, b => [2, 'more'] }, 'a hash, too';
-    free(\@own);
+    dismantle(\@own);
 };
 
 subtest 'aliases' => sub {
@@ -254,7 +252,7 @@ subtest 'weak references to what nothing else holds' => sub {
     $copy = copy_of($holder);
     is ref $copy->[0], 'HASH', 'a thing that holds itself';
     is refaddr($copy->[0]{self}), refaddr($copy->[0]), 'still does';
-    free($self, $copy->[0]);
+    dismantle($self, $copy->[0]);
     my $own = {};
     weaken($own->{own} = $own);
     weaken($holder->[0] = $own);
@@ -273,7 +271,7 @@ subtest 'all of it at once' => sub {
     $node->{pairs} = { list => $list, alias => sub { \@_ }->($text, $list->[1]) };
     comes_back($all, 'in one structure');
     comes_back({ all => $all, node => $node, list => $list }, 'from several sides');
-    free($list, $all);
+    dismantle($list, $all);
 };
 
 is_deeply \@warnings, [], 'without a warning';

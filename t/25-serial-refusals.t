@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestScalars;
 use TestSerial;
 use TestTies;
 use Test::More;
@@ -108,6 +109,7 @@ subtest 'odd keys in a message' => sub {
     ok !eval { $map->store('k', $deep); 1 }, 'a long way in';
     like $@, qr/\AShared::Arena::Map->store: cannot store .*\[0\].*: CODE reference at \Q$0\E line \d+\.\n\z/, 'is said';
     cmp_ok length $@, '<', 20_000, 'in reason';
+    is_deeply [$map->fetch('k')], ['old'], 'and the old value stands';
 };
 
 subtest 'text whose UTF-8 is broken' => sub {

@@ -3,6 +3,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDescribe;
+use TestScalars;
 use TestSerial;
 use Test::More;
 
@@ -27,7 +29,7 @@ sub matches {
 sub is_same {
     my ($regexp) = @_;
     my $copy = eval { copy_of($regexp) };
-    return defined $copy && picture($copy) eq picture($regexp) && matches($copy) eq matches($regexp);
+    return defined $copy && describe($copy) eq describe($regexp) && matches($copy) eq matches($regexp);
 }
 
 sub same_regexp {
@@ -144,14 +146,14 @@ subtest 'the place of the fetch leaves no mark' => sub {
     my $map = serial_map();
     my @regexps = map { compiled('\w+ (a) .', $_) } '', qw(a aa u l i x msx);
     $map->store('k', \@regexps);
-    my $wanted = picture(\@regexps);
-    { use re '/msix'; is picture($map->fetch('k')), $wanted, 'where patterns have modifiers' }
-    { use re '/aa';   is picture($map->fetch('k')), $wanted, 'or a character set' }
-    { use feature 'unicode_strings'; is picture($map->fetch('k')), $wanted, 'with Unicode strings' }
-    { use locale; is picture($map->fetch('k')), $wanted, 'with a locale' }
-    { use bytes;  is picture($map->fetch('k')), $wanted, 'with bytes' }
-    { use utf8;   is picture($map->fetch('k')), $wanted, 'with UTF-8' }
-    { use re 'eval'; is picture($map->fetch('k')), $wanted, 'where code in patterns is allowed' }
+    my $wanted = describe(\@regexps);
+    { use re '/msix'; is describe($map->fetch('k')), $wanted, 'where patterns have modifiers' }
+    { use re '/aa';   is describe($map->fetch('k')), $wanted, 'or a character set' }
+    { use feature 'unicode_strings'; is describe($map->fetch('k')), $wanted, 'with Unicode strings' }
+    { use locale; is describe($map->fetch('k')), $wanted, 'with a locale' }
+    { use bytes;  is describe($map->fetch('k')), $wanted, 'with bytes' }
+    { use utf8;   is describe($map->fetch('k')), $wanted, 'with UTF-8' }
+    { use re 'eval'; is describe($map->fetch('k')), $wanted, 'where code in patterns is allowed' }
     'text with a match' =~ /(w)i(t)/ or die;
     $map->fetch('k');
     is "$1$2$&", 'wtwit', 'and the last match stands';

@@ -4,6 +4,7 @@ use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
 use TestMagic;
+use TestScalars;
 use TestSerial;
 use TestTies;
 use Test::More;
@@ -49,7 +50,7 @@ subtest 'tied scalars' => sub {
     is copy_of($$value), 'text', 'as the value';
     is_deeply calls_of($value), { FETCH => 1 }, 'fetched once';
     my $behind = tied_scalar(1.5);
-    alike copy_of($behind), \real(1.5), 'behind a reference';
+    alike copy_of($behind), \double(1.5), 'behind a reference';
     is_deeply calls_of($behind), { FETCH => 1 }, 'once';
     my ($element, $field) = (tied_scalar("\x{263A}"), tied_scalar(7));
     my (@array, %hash) = (1);

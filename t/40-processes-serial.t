@@ -3,6 +3,8 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDescribe;
+use TestScalars;
 use TestSerial;
 use Test::More;
 
@@ -13,7 +15,8 @@ use Shared::Arena;
 
 sub rich {
     my $shared = bless { name => "caf\xE9", list => [1 .. 5, 1.5, -7, undef] }, 'My::Class';
-    my $tree   = { root => $shared, again => [$shared, \"x"], "\x{263A}" => upgraded("\xE8"), match => qr/a(b)/i, large => 2**63, self => undef };
+    my $text   = 'x';
+    my $tree   = { root => $shared, again => [$shared, \$text], "\x{263A}" => upgraded("\xE8"), match => qr/a(b)/i, large => 2**63, self => undef };
     weaken($tree->{self} = $tree);
     return $tree;
 }
@@ -21,20 +24,20 @@ sub rich {
 subtest 'from the parent to its children' => sub {
     my $map = serial_map();
     $map->store('k', rich());
-    my @pictures = map { $_->[0] } in_children(4, sub { return picture($map->fetch('k')) });
-    is $_, picture(rich()), 'the same in every process' for @pictures;
+    my @texts = map { $_->[0] } in_children(4, sub { return describe($map->fetch('k')) });
+    is $_, describe(rich()), 'the same in every process' for @texts;
 };
 
 subtest 'from the children to the parent, and to each other' => sub {
     my $map = serial_map(slots => 64);
-    my @pictures = map { @$_ } in_children(4, sub {
+    my @texts = map { @$_ } in_children(4, sub {
         my ($number) = @_;
         $map->store("from $number", { number => $number, rich => rich() }) == 1 or die 'not stored';
         my $next = ($number + 1) % 4;
         select undef, undef, undef, 0.01 until $map->exists("from $next");
-        return picture($map->fetch("from $next"));
+        return describe($map->fetch("from $next"));
     });
-    is_deeply \@pictures, [map { picture({ number => ($_ + 1) % 4, rich => rich() }) } 0 .. 3], 'each reads what its neighbour stored';
+    is_deeply \@texts, [map { describe({ number => ($_ + 1) % 4, rich => rich() }) } 0 .. 3], 'each reads what its neighbour stored';
     alike scalar($map->fetch("from $_")), { number => $_, rich => rich() }, "and the parent what child $_ did" for 0 .. 3;
     in_children(2, sub { my ($copy) = $map->fetch('from 0'); $copy->{number} = 'changed'; push @{ $copy->{rich}{again} }, 1; return });
     alike scalar($map->fetch('from 0')), { number => 0, rich => rich() }, 'what a process does to its copy is its own affair';
@@ -45,13 +48,13 @@ subtest 'processes that are not related' => sub {
     my $map   = $arena->map('m', slots => 16, slot_size => 4096, serialise => 1);
     $map->store('k', rich());
     my $run = run_perl(<<'END', env => { TEST_LIB => "$FindBin::Bin/lib" });
-use strict; use warnings; use lib $ENV{TEST_LIB}; use TestSerial; use Shared::Arena;
+use strict; use warnings; use lib $ENV{TEST_LIB}; use TestDescribe; use Shared::Arena;
 my $map = Shared::Arena->attach('serial')->map('m', slots => 16, slot_size => 4096, serialise => 1);
-print picture($map->fetch('k'));
+print describe($map->fetch('k'));
 $map->store('back', [bless({ from => 'elsewhere' }, 'Only::There'), $map->fetch('k')]) == 1 or die;
 END
     is $run->{err}, '', 'without complaint';
-    is $run->{out}, picture(rich()), 'see the same';
+    is $run->{out}, describe(rich()), 'see the same';
     alike scalar($map->fetch('back')), [bless({ from => 'elsewhere' }, 'Only::There'), rich()], 'both ways';
 
     my $other = run_perl('use Shared::Arena; eval { Shared::Arena->attach("serial")->map("m", slots => 16, slot_size => 4096); 1 } and print "lived"; print $@');

@@ -3,7 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../t/lib";
 use TestArena;
-use TestDescribe;
+use TestDismantle;
 use TestDocuments;
 use TestMutations;
 use Test::More;

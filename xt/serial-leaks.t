@@ -4,7 +4,7 @@ use FindBin;
 use lib "$FindBin::Bin/../t/lib";
 use TestArena;
 use TestBombs;
-use TestDescribe;
+use TestDismantle;
 use TestDocuments;
 use TestMagic;
 use TestMutations;

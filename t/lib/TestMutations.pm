@@ -11,11 +11,15 @@ use Exporter 'import';
 use File::Spec;
 use Shared::Arena;
 use TestDescribe;
+use TestDismantle;
 use TestDocuments;
 
 our @EXPORT = qw(mutant truncations flips substitutes outcome in_little_memory peak_memory);
 
-my $Error = qr/\AShared::Arena\W+_decode: the value is corrupt: byte ([0-9]+): (.*\S) +at \S+ line [0-9]+\.\n\z/s;
+my $Error = qr{
+    \A Shared::Arena (?:->_decode:\ the\ value | ::Map->fetch:\ the\ value\ of\ '[^']+') \ is\ corrupt:
+    \ byte\ ([0-9]+):\ (.*\S)\ +at\ \S+\ line\ [0-9]+\.\n \z
+}xs;
 
 # Objects of any class, whatever a document calls it, end here.
 our ($Destroyed, $Called) = (0, 0);
@@ -28,15 +32,15 @@ for my $name (qw(THAW STORABLE_thaw STORABLE_attach)) {
 # For the first pattern with \N in it perl loads the names of characters, which makes objects and lets them go.
 { my $name = '\N{none}'; eval {qr/$name/} }
 
-# What comes of a document: what kind of outcome it is, 'a value' or the error without its numbers and texts, and what is
-# wrong with it, if anything.
+# What comes of a document, read by `_decode` or by other code: what kind of outcome it is, 'a value' or the error without
+# its numbers and texts, and what is wrong with it, if anything.
 sub outcome {
-    my ($document) = @_;
+    my ($document, $read) = @_;
     my ($destroyed, $called) = ($Destroyed, $Called);
     my (@warnings, $value);
     local $SIG{__WARN__} = sub { push @warnings, @_ };
     local $@;
-    my $lived = eval { $value = Shared::Arena::_decode($document); 1 };
+    my $lived = eval { $value = $read ? $read->($document) : Shared::Arena::_decode($document); 1 };
     my $error = $@;
     return 'a warning', "warns: $warnings[0]" if @warnings;
     return 'a call',    'calls a method' if $Called != $called;
@@ -98,8 +102,12 @@ my @Edits = (
     sub { substr($_[0], _place($_[0]), 1 + rand 8) = '' },
     sub { substr($_[0], _place($_[0]), 0) = substr $_[0], _place($_[0]), rand 20 },
     sub { my $other = $Originals[rand @Originals]; substr($_[0], _place($_[0])) = substr $other, _place($other) },
-    sub { my $other = $Originals[rand @Originals]; substr($_[0], _place($_[0]), rand 5) = substr $other, _place($other), rand 30 },
+    sub {
+        my $other = $Originals[rand @Originals];
+        substr($_[0], _place($_[0]), rand 5) = substr $other, _place($other), rand 30;
+    },
     sub { substr($_[0], _place($_[0]), 0) = "\xFF" x rand(11) . chr rand 128 },
+    sub { $_[0] = substr($_[0], 0, 6) . join '', map { chr rand 256 } 0 .. rand 60 },
 );
 
 sub mutant {

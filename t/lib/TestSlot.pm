@@ -1,49 +1,59 @@
 package TestSlot;
 
-# A key of a map whose bytes in shared memory a test can read and overwrite; see Shared::Arena::Format. The key is
-# stored once, so that it lies in one buffer only, and its value is changed in place.
+# The bytes of a value in its buffer of a map, to look at and to replace; see Shared::Arena::Format. The key must have
+# been stored once only, so that no buffer that was given back has it too.
 
 use strict;
 use warnings;
 
-use constant { HEADER => 32, ALIGNED => 64, KIND => 7 };
+# Of a buffer: where the word with the kind and the lengths stands, and where the key starts.
+use constant { ALIGNED => 64, LENGTHS => 24, KEY => 32 };
 
-# Makes room for `room` bytes under the key.
+# The value's length in that word; the key's is above it, the kind below.
+use constant { SHIFT => 3, MOST => 0x7FFF_FFFF, KEY_SHIFT => 34, KIND => 7 };
+
 sub new {
-    my ($class, $arena, $region, $map, $key, $room) = @_;
-    $map->store($key, 'x' x $room) == 1 or die 'no room';
-    my ($offset, $length) = $arena->region($region);
-    my $bytes = $arena->peek($region, 0, $length);
-    my @found;
-    for (my $at = index $bytes, $key; $at >= 0; $at = index $bytes, $key, $at + 1) {
-        next if $at < HEADER || ($at - HEADER) % ALIGNED;
-        my ($word) = unpack 'Q', substr $bytes, $at - HEADER + 24, 8;
-        push @found, $at if $word >> 34 == length $key && ($word >> 3 & 0x7FFF_FFFF) >= $room;
+    my ($class, $arena, $region, $map, $key) = @_;
+    my (undef, $size) = $arena->region($region);
+    my $all = $arena->peek($region, 0, $size);
+    my @buffers;
+    for (my $at = index $all, $key; $at >= 0; $at = index $all, $key, $at + 1) {
+        my $buffer = $at - KEY;
+        next if $buffer < 0 || $buffer % ALIGNED;
+        push @buffers, $buffer if unpack('Q', substr $all, $buffer + LENGTHS, 8) >> KEY_SHIFT == length $key;
     }
-    @found == 1 or die 'found the key ' . @found . ' times';
-    my $self = bless { arena => $arena, region => $region, key => $key, word => $found[0] - HEADER + 24, value => $found[0] + length $key }, $class;
-    $self->{room} = $self->length;
-    return $self;
+    @buffers == 1 or die 'found the key ' . @buffers . ' times';
+    my ($buffer) = @buffers;
+    return bless {
+        arena   => $arena,
+        region  => $region,
+        lengths => $buffer + LENGTHS,
+        value   => $buffer + KEY + length $key,
+        room    => $map->max_pair - length $key,
+    }, $class;
 }
 
-sub length { my ($self) = @_; return $self->_word >> 3 & 0x7FFF_FFFF }
-sub bytes  { my ($self) = @_; return $self->{arena}->peek($self->{region}, $self->{value}, $self->length) }
-sub _word  { my ($self) = @_; return unpack 'Q', $self->{arena}->peek($self->{region}, $self->{word}, 8) }
+sub bytes {
+    my ($self) = @_;
+    return $self->{arena}->peek($self->{region}, $self->{value}, $self->_word >> SHIFT & MOST);
+}
 
 # Makes the value these bytes, which the map knows nothing of.
 sub plant {
     my ($self, $bytes) = @_;
-    CORE::length($bytes) <= $self->{room} or die 'too long to plant';
-    my $word = $self->_word & ~(0x7FFF_FFFF << 3) | CORE::length($bytes) << 3;
-    $self->{arena}->poke($self->{region}, $self->{word}, pack 'Q', $word);
+    length $bytes <= $self->{room} or die 'too long to plant';
     $self->{arena}->poke($self->{region}, $self->{value}, $bytes);
-    return;
+    return $self->_set_word($self->_word & ~(MOST << SHIFT) | length($bytes) << SHIFT);
 }
 
 # Makes the value one of another kind: 0 bytes, 1 undef, 2 counter, and what has no meaning.
-sub set_kind {
-    my ($self, $kind) = @_;
-    $self->{arena}->poke($self->{region}, $self->{word}, pack 'Q', $self->_word & ~KIND | $kind);
+sub set_kind { my ($self, $kind) = @_; return $self->_set_word($self->_word & ~KIND | $kind) }
+
+sub _word { my ($self) = @_; return unpack 'Q', $self->{arena}->peek($self->{region}, $self->{lengths}, 8) }
+
+sub _set_word {
+    my ($self, $word) = @_;
+    $self->{arena}->poke($self->{region}, $self->{lengths}, pack 'Q', $word);
     return;
 }
 

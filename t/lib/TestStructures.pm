@@ -24,11 +24,6 @@ my @Keys    = ('', 'a', 'b', 'id', 'name', '0', '10', "\0", "\xE9", "\x{263A}", 
 my @Classes = ('TestObject', 'TestObject::Touchy', 'Other::Class', "Caf\x{E9}\x{263A}", 'A::B::C::D');
 my @Regexps = (qr/x/, qr/^a+(b|c)/i, qr/\x{263A}/, qr/\xE9/, qr/a b/msixp, qr//, qr/./s);
 
-# Arrays of one scalar of each sort.
-sub integers { return [@Integers] }
-sub doubles  { return [@Doubles] }
-sub texts    { return [@Texts] }
-
 # The structure for a seed; with `truths => 0` without true and false, with `upgraded => 0` without UTF-8 flags on strings
 # that need none.
 sub structure {
