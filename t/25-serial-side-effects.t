@@ -179,8 +179,8 @@ sub change { no warnings; CHANGE; return }
 { package Over; use overload '@{}' => sub { no overloading; main::change(); $_[0]{list} } }
 for my $round (1 .. 8) {
     for my $kind (qw(array hash scalar element value over all)) {
-        $arena = Shared::Arena->create(size => 1 << 20);
-        $map   = $arena->map('m', slots => 16, slot_size => 16_384, serialise => 1);
+        $arena = Shared::Arena->create(size => 80_000);
+        $map   = $arena->map('m', slots => 4, slot_size => 16_384, serialise => 1);
         my $count = 0;
         my $hook = sub { change() if ++$count >= $round };
         %tied = (array => tied_array([[1], [2], { a => [3] }], $hook), hash => tied_hash({ a => [1], b => { c => 2 } }, $hook), scalar => tied_scalar([1, [2]], $hook));
@@ -192,10 +192,10 @@ for my $round (1 .. 8) {
         undef $_ for @thing{ keys %thing };
         my $done = eval { $map->store('k', $s) };
         my @there = eval { $map->fetch('k') };
-        $map = $arena->map('m', slots => 16, slot_size => 16_384, serialise => 1) if !$map && $arena;
+        $map = $arena->map('m', slots => 4, slot_size => 16_384, serialise => 1) if !$map && $arena;
         if ($s && !Scalar::Util::blessed($s)) { @$s = () }
         %tied = @things = @element = %value = ();
-        $arena = Shared::Arena->create(size => 1 << 20);
+        $arena = Shared::Arena->create(size => 8192);
         $map = $arena->map('again', slots => 4, serialise => 1);
         $map->store('k', [1, { a => 'b' }]) == 1 or die 'cannot be used afterwards';
         my ($back) = $map->fetch('k');
