@@ -26,9 +26,12 @@ my $option = options(rounds => 100, calls => 400);
 my $piece  = 20;
 
 my $text = substr 'The quick brown fox jumps over the lazy dog. ' x 25, 0, 1024;
+my %record = (id => 42, name => 'alice', email => 'alice@example.com', score => 1.5);
 my @structures = (
-    ['a hash of five keys'       => sub { +{ id => 42, name => 'alice', email => 'alice@example.com', score => 1.5, tags => [qw(a b c)] } }],
-    ['an array of 100 hashes'    => sub { [map { +{ id => $_, name => "user $_", active => $_ % 2, score => $_ / 4 } } 1 .. 100] }],
+    ['a hash of five keys'       => sub { +{ %record, tags => [qw(a b c)] } }],
+    ['an array of 100 hashes'    => sub {
+        return [map { +{ id => $_, name => "user $_", active => $_ % 2, score => $_ / 4 } } 1 .. 100];
+    }],
     ['a kilobyte of text'        => sub { +{ title => 'a page', text => "$text", seen => 12 } }],
     ['an array of 1,000 numbers' => sub { [1 .. 1000] }],
     ['30 hashes, nested'         => sub { my $value = {}; $value = { depth => $_, in => $value } for 1 .. 30; $value }],
@@ -37,22 +40,26 @@ my $string = 'a short string';
 
 # Perl source over the value, the document and the object or objects of each.
 my %serialiser = (
-    'Sereal'   => { modules => [qw(Sereal::Encoder Sereal::Decoder)], encode => '$one->encode($value)', decode => '$two->decode(%s)' },
-    'Storable' => { modules => ['Storable'], encode => 'Storable::freeze($value)', decode => 'Storable::thaw(%s)' },
-    'JSON::XS' => { modules => ['JSON::XS'], encode => '$one->encode($value)', decode => '$one->decode(%s)' },
-    'CBOR::XS' => { modules => ['CBOR::XS'], encode => '$one->encode($value)', decode => '$one->decode(%s)' },
+    'Sereal'   => { encode => '$one->encode($value)',     decode => '$two->decode(%s)' },
+    'Storable' => { encode => 'Storable::freeze($value)', decode => 'Storable::thaw(%s)' },
+    'JSON::XS' => { encode => '$one->encode($value)',     decode => '$one->decode(%s)' },
+    'CBOR::XS' => { encode => '$one->encode($value)',     decode => '$one->decode(%s)' },
 );
-my @present = grep { eval join '', map {"require $_;"} @{ $serialiser{$_}{modules} }, '1' } 'Sereal', 'Storable', 'JSON::XS', 'CBOR::XS';
+sub modules { my ($name) = @_; return $name eq 'Sereal' ? qw(Sereal::Encoder Sereal::Decoder) : $name }
+
+my @present = grep { eval join '', map({"require $_;"} modules($_)), '1' } qw(Sereal Storable JSON::XS CBOR::XS);
 
 my $arena = Shared::Arena->create(size => 18 << 20, regions => 2);
 my @shape = (slots => 512, slot_size => 16_384);
 my $map   = $arena->map('serialised', @shape, serialise => 1);
 my $bytes = $arena->map('bytes', @shape);
 
-my %contestants = ((map { my ($name, $make) = @$_; $name => [contestants($make)] } @structures), string => [of_string()]);
-my $samples = race($option->{rounds}, map { my $name = $_; $name => sub { costs(@{ $contestants{$name} }) } } keys %contestants);
+my %contestants = (string => [of_string()], map { my ($name, $make) = @$_; $name => [contestants($make)] } @structures);
+my %costs   = map { my $name = $_; $name => sub { costs(@{ $contestants{$name} }) } } keys %contestants;
+my $samples = race($option->{rounds}, %costs);
 
-heading('Structures', sprintf '%d calls of each kind a round, %d rounds; nanoseconds a call.', $option->{calls}, $option->{rounds});
+heading('Structures',
+    sprintf '%d calls of each kind a round, %d rounds; nanoseconds a call.', @$option{qw(calls rounds)});
 for my $structure (@structures) {
     my ($name, $make) = @$structure;
     printf "%s:\n\n", ucfirst $name;
@@ -68,12 +75,17 @@ sub contestants {
     my @contestants = contestant('a serialised map', '$map->store($_, $value)', '$map->fetch($_)', value => $make->());
     for my $name (@present) {
         my ($encode, $decode) = @{ $serialiser{$name} }{qw(encode decode)};
-        my @objects  = map { $_->can('new') ? $_->new : () } @{ $serialiser{$name}{modules} };
+        my @objects  = map { $_->can('new') ? $_->new : () } modules($name);
         my %variable = (value => $make->(), one => $objects[0], two => $objects[-1]);
         $variable{document} = compile($encode, %variable)->();
-        push @contestants, contestant('Sereal alone', $encode, sprintf($decode, '$document'), %variable) if $name eq 'Sereal';
-        push @contestants, contestant("$name and a byte map", "\$bytes->store(\$_, $encode)", sprintf($decode, 'scalar $bytes->fetch($_)'), %variable);
-        push @contestants, contestant('a byte map alone', '$bytes->store($_, $document)', '$bytes->fetch($_)', %variable) if $name eq $present[0];
+        my $decode_document = sprintf $decode, '$document';
+        my $decode_fetched  = sprintf $decode, 'scalar $bytes->fetch($_)';
+        push @contestants, contestant('Sereal alone', $encode, $decode_document, %variable) if $name eq 'Sereal';
+        push @contestants,
+            contestant("$name and a byte map", "\$bytes->store(\$_, $encode)", $decode_fetched, %variable);
+        next if $name ne $present[0];
+        push @contestants,
+            contestant('a byte map alone', '$bytes->store($_, $document)', '$bytes->fetch($_)', %variable);
     }
     return @contestants;
 }
@@ -111,7 +123,7 @@ sub costs {
         push @timed, map { [$contestant->{$_}, $pieces] } 'store', 'fetch';
     }
     my @costs = net_costs(@timed);
-    return map { my ($store, $fetch) = splice @costs, 0, 2; ("$_->{name} store" => $store, "$_->{name} fetch" => $fetch) } @contestants;
+    return map { my $name = $_->{name}; map { ("$name $_" => shift @costs) } 'store', 'fetch' } @contestants;
 }
 
 # --- showing ---
@@ -121,9 +133,14 @@ sub show {
     my ($name, $base) = @_;
     my $figures = $samples->{$name};
     my $ratio   = sub { my ($values, $others) = @_; return $others ? spread(ratios($values, $others), '%.2f') : '-' };
-    table(['', 'store', "to $base", 'fetch', "to $base"], map {
-        my $contestant = $_->{name};
-        [$contestant, map { (spread($figures->{"$contestant $_"}, '%.0f'), $ratio->(@$figures{ "$contestant $_", "$base $_" })) } 'store', 'fetch']
-    } @{ $contestants{$name} });
+    my @rows;
+    for my $contestant (map { $_->{name} } @{ $contestants{$name} }) {
+        push @rows, [$contestant];
+        for my $call ('store', 'fetch') {
+            my ($cost, $of_base) = @$figures{ "$contestant $call", "$base $call" };
+            push @{ $rows[-1] }, spread($cost, '%.0f'), $ratio->($cost, $of_base);
+        }
+    }
+    table(['', 'store', "to $base", 'fetch', "to $base"], @rows);
     return;
 }

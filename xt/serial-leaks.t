@@ -16,7 +16,8 @@ use Shared::Arena;
 # Neither storing nor fetching a structure leaks, whether it succeeds, is refused, or dies on the way.
 
 BEGIN {
-    plan skip_all => 'Test::LeakTrace is not installed' if !eval { require Test::LeakTrace; Test::LeakTrace->import; 1 };
+    eval { require Test::LeakTrace; Test::LeakTrace->import; 1 }
+        or plan skip_all => 'Test::LeakTrace is not installed';
 }
 
 watchdog(1800);
@@ -136,7 +137,9 @@ subtest 'what is read through an interface' => sub {
         'a tied array'  => \@array,  'a tied array, inside'  => [1, { a => \@array }, \@array],
         'a tied hash'   => \%hash,   'a tied hash, inside'   => [1, { a => \%hash }, \%hash],
         'an overloaded object' => bless(\my $inner, 'Dies::Overloaded'),
-        'several' => [\$scalar, bless([\@array], 'TestObject'), { a => \%hash, b => bless({}, 'Dies::Overloaded') }, \@array],
+        'several' => [
+            \$scalar, bless([\@array], 'TestObject'), { a => \%hash, b => bless({}, 'Dies::Overloaded') }, \@array,
+        ],
     );
     for my $name (sort keys %value) {
         my $value = $value{$name};
@@ -150,8 +153,9 @@ subtest 'what is read through an interface' => sub {
         cmp_ok $after, '>', 0, "$name is read, and dies at last" if $after <= 60;
         cmp_ok $after, '<=', 60, 'and comes to an end';
     }
-    leaks_nothing('a key that dies', sub { eval { $map->store(text_object('k', sub { die "no\n" }), [1]) } }, 500);
-    leaks_nothing('a time that dies', sub { eval { $map->store('k', [1], ttl => text_object('k', sub { die "no\n" })) } }, 500);
+    my $dies = sub { text_object('k', sub { die "no\n" }) };
+    leaks_nothing('a key that dies', sub { eval { $map->store($dies->(), [1]) } }, 500);
+    leaks_nothing('a time that dies', sub { eval { $map->store('k', [1], ttl => $dies->()) } }, 500);
 };
 
 # A document that ends in an error, at every place of it, whatever was built up to there.
@@ -168,7 +172,8 @@ subtest 'documents that are thought out' => sub {
     push @{ $bomb{ (split /[, ]/, $_->[0])[0] } }, $_->[1] for @bombs;
     for my $name (sort keys %bomb) {
         my @documents = @{ $bomb{$name} };
-        leaks_nothing("$name...", sub { for my $bytes (@documents) { my $there = eval { Shared::Arena::_decode($bytes) }; dismantle($there) } }, 100);
+        my $try = sub { dismantle(scalar eval { Shared::Arena::_decode($_) }) for @documents };
+        leaks_nothing("$name...", $try, 100);
     }
 };
 

@@ -1,7 +1,7 @@
 package TestBombs;
 
-# Documents that are thought out: they promise more than they hold, nest deeply, copy without end, or have perl do what a
-# document should not. See Shared::Arena::Map on what a document may be.
+# Documents that are thought out: they promise more than they hold, nest deeply, copy without end, or have perl do what
+# a document should not. See Shared::Arena::Map on what a document may be.
 
 use strict;
 use warnings;
@@ -11,11 +11,15 @@ use constant HEADER => "\x3D\xF3rl\x05\0";
 # Pairs of a name and a document. Expansions are values, many times as large as the document.
 sub expansions { return map { [$_->[0], HEADER . $_->[1]] } copies_to_the_limit() }
 
-sub bombs { return headers(), map { [$_->[0], HEADER . $_->[1]] } promises(), depths(), copies(), references(), regexps(), classes() }
+sub bombs {
+    my @bodies = (promises(), depths(), copies(), references(), regexps(), classes());
+    return headers(), map { [$_->[0], HEADER . $_->[1]] } @bodies;
+}
 
 # Other headers, with a body that is good.
 sub headers {
-    my @headers = ('', map({ substr '3df3726c', 0, 2 * $_ } 1 .. 4), '3df3726c00', '3df3726c0f00', '3df3726cf500', '3df3726c05ffffffff0f', '3df3726c05' . '80' x 10);
+    my @headers = ('', map { substr '3df3726c', 0, 2 * $_ } 1 .. 4);
+    push @headers, map {"3df3726c$_"} '00', '0f00', 'f500', '05ffffffff0f', '05' . '80' x 10;
     return map { ["the header $_", pack('H*', $_) . "\x01"] } @headers;
 }
 
@@ -28,7 +32,8 @@ sub varint {
 
 # Counts, lengths and offsets that are too large, or no numbers at all; %s is one of them.
 sub promises {
-    my %huge = map { $_ => varint($_) } 0, 21, 1000, 2**31, 2**32 - 1, 2**32, 2**48, 9_223_372_036_854_775_807, 18_446_744_073_709_551_615;
+    my @counts = (0, 21, 1000, 2**31, 2**32 - 1, 2**32, 2**48, 9_223_372_036_854_775_807, 18_446_744_073_709_551_615);
+    my %huge = map { $_ => varint($_) } @counts;
     $huge{'more than 64 bits'} = "\xFF" x 9 . "\x02";
     $huge{'without an end'}    = "\xFF" x 200;
     my %form = (
@@ -58,7 +63,11 @@ sub depths {
         'PADs'       => "\x3F",     'WEAKENs'            => "\x30",
         'classes'    => "\x2C\x61A", 'objects'          => "\x2C\x61A\x28",
     );
-    return map { my $name = $_; map { ["$_ $name", $level{$name} x $_ . "\x01"] } 9_998 .. 10_002, 300_000 } sort keys %level;
+    my @depths;
+    for my $name (sort keys %level) {
+        push @depths, map { ["$_ $name", $level{$name} x $_ . "\x01"] } 9_998 .. 10_002, 300_000;
+    }
+    return @depths;
 }
 
 # A COPY takes two bytes and brings any number.
@@ -67,12 +76,12 @@ sub list { my ($count, @items) = @_; return "\x28\x2B" . varint($count) . join '
 sub copies {
     my $text   = "\x26" . varint(1000) . 'x' x 1000;
     my $first  = "\x42\x01\x01";
-    my @places = (4, map { 7 + 5 * $_ } 0 .. 17);
+    my @double = map { my $at = varint($_); "\x42\x2F$at\x2F$at" } 4, map { 7 + 5 * $_ } 0 .. 17;
     return (
         ['too many copies of a string',        list(3000, $text, "\x2F\x05" x 2999)],
         ['too many copies of a thousand hashes', list(1300, list(1000, "\x50" x 1000), "\x2F\x05" x 1299)],
         ['copies of a list of copies',         list(4, list(3, $text, "\x2F\x07" x 2), "\x2F\x04" x 3)],
-        ['copies that double',                 list(20, $first, map { my $at = varint($_); "\x42\x2F$at\x2F$at" } @places)],
+        ['copies that double',                 list(20, $first, @double)],
         ['a copy of itself',                   "\x2F\x01"],
         ['a copy of what holds it',            "\x41\x2F\x01"],
         ['a copy of what is only half there',  "\x42\x42\x01\x2F\x02\x01"],
@@ -125,15 +134,18 @@ sub main::trap { die "code in a pattern was run\n" }
 
 sub regexps {
     my @patterns = (
-        '(', '(' x 20_000, '(' x 20_000 . ')' x 20_000, '[', '[z-a]', '*', 'a**', 'a{3,1}', 'a{32766}{32766}', '(((a{1,100}){1,100}){1,100}){1,100}',
+        '(', '(' x 20_000, '(' x 20_000 . ')' x 20_000, '[', '[z-a]', '*', 'a**',
+        'a{3,1}', 'a{32766}{32766}', '(((a{1,100}){1,100}){1,100}){1,100}',
         '\\', '\\x{', '\\x{110000}', '\\x{FFFFFFFFFFFFFFFFFF}', '\\N{U+263A}', '\\p{None}', '\\1', '(?<a>)\\k<b>',
-        '(?1)', '(?R)', '(?z)', '(?#', '(?<', '(?(1)a|b|c)', '(*NONE)', '(?{ main::trap() })', '(??{ main::trap() })', 'a(?{ main::trap() })*',
+        '(?1)', '(?R)', '(?z)', '(?#', '(?<', '(?(1)a|b|c)', '(*NONE)',
+        '(?{ main::trap() })', '(??{ main::trap() })', 'a(?{ main::trap() })*',
         "\0", '$', '@', "\xFF", 'x' x 100_000, '|' x 50_000,
     );
-    my @modifiers = ('', 'i', 'msixpn', 'xx', 'xxx', 'ii', 'a', 'aa', 'aaa', 'u', 'au', 'l', 'd', 'g', 'e', '-i', 'z', "\0", 'i' x 1000);
+    my @modifiers = ('', qw(i msixpn xx xxx ii a aa aaa u au l d g e -i z), "\0", 'i' x 1000);
     my $regexp = sub {
         my ($pattern, $modifiers, $kind) = @_;
-        return join '', "\x28\x31", $kind, varint(length $pattern), $pattern, "\x26", varint(length $modifiers), $modifiers;
+        my $text = $kind . varint(length $pattern) . $pattern;
+        return "\x28\x31$text\x26" . varint(length $modifiers) . $modifiers;
     };
     return (
         (map { ['the pattern ' . substr($_, 0, 30), $regexp->($_, '', "\x26")] } @patterns),
@@ -147,7 +159,8 @@ sub regexps {
 
 sub classes {
     my $object = sub { my ($class, $kind) = @_; return "\x2C$kind" . varint(length $class) . "$class\x40" };
-    my @names  = ('', '0', '::', 'main', 'main::', 'A::', '::A', 'A::::B', "A'B", "\0", 'A B', "\xFF", 'A' x 70_000, 'A::' x 5000, 'UNIVERSAL', 'Regexp', 'CODE', 'HASH');
+    my @names  = ('', qw(0 :: main main:: A:: ::A A::::B A'B UNIVERSAL Regexp CODE HASH));
+    push @names, "\0", 'A B', "\xFF", 'A' x 70_000, 'A::' x 5000;
     return (
         (map { ['the class ' . substr($_, 0, 30), $object->($_, "\x26")] } @names),
         (map { ['the UTF-8 class ' . substr($_, 0, 30), $object->($_, "\x27")] } '', "\xC3\xA9", "\xFF", 'A'),

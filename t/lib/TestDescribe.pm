@@ -21,7 +21,8 @@ our @EXPORT = qw(describe kind_of);
 # Looked up while running, since perls before 5.36 have no booleans.
 my $Is_bool = $] >= 5.036 ? do { no strict 'refs'; \&{'builtin::is_bool'} } : sub {0};
 
-# With `hole` or `read_only`, another word for a hole of an array, and for what precedes a scalar that cannot be changed.
+# With `hole` or `read_only`, another word for a hole of an array, and for what precedes a scalar that cannot be
+# changed.
 sub describe {
     my (undef, %option) = @_;
     my %walk = (hole => 'hole', read_only => 'read-only ', %option, seen => {}, number => 0, text => '');

@@ -17,7 +17,8 @@ sub documents { return our @Documents }
 # One of them as bytes: in the versions that are wanted, or in all that there are.
 sub bytes_of {
     my ($document, @versions) = @_;
-    return map { (my $hex = $_) =~ s/\s+//g; pack 'H*', $hex } grep {defined} @$document{ @versions ? @versions : (5, 4) };
+    @versions = (5, 4) if !@versions;
+    return map { (my $hex = $_) =~ s/\s+//g; pack 'H*', $hex } grep {defined} @$document{@versions};
 }
 
 # All of them as bytes.
@@ -29,7 +30,8 @@ our @Documents = (
 {
     name  => 'numbers',
     value => sub {
-        [0, 15, 16, 127, 128, 2_147_483_648, 18_446_744_073_709_551_615, -1, -16, -17, -9_223_372_036_854_775_807, 1.5, 0.1, -0.0, 9**9**9, 1e300];
+        my @integers = (0, 15, 16, 127, 128, 2_147_483_648, 18_446_744_073_709_551_615);
+        return [@integers, -1, -16, -17, -9_223_372_036_854_775_807, 1.5, 0.1, -0.0, 9**9**9, 1e300];
     },
     5     => '3df3726c0500282b10000f2010207f20800120808080800820ffffffffffffffffff011f10212121fdffffffffffffffff01
         220000c03f239a9999999999b93f2200000080220000807f239c7500883ce4377e',
@@ -58,7 +60,8 @@ our @Documents = (
 {
     name  => 'arrays and hashes',
     value => sub {
-        +{ list => [1 .. 17], map => { map { ("k$_" => [$_]) } 1 .. 16 }, none => [], nothing => {}, "\x{263A}" => [{}], "\xE9" => [[]] };
+        my %map = map { ("k$_" => [$_]) } 1 .. 16;
+        return { list => [1 .. 17], map => \%map, none => [], nothing => {}, "\x{263A}" => [{}], "\xE9" => [[]] };
     },
     5     => '3df3726c05005661e941402703e298ba4150636d6170282a10626b314101626b324102626b334103626b344104626b354105
         626b364106626b374107626b384108626b394109636b3130410a636b3131410b636b3132410c636b3133410d636b3134410e
@@ -126,7 +129,10 @@ our @Documents = (
 },
 {
     name  => 'elements that are one scalar',
-    value => sub { my ($text, $list, $other) = ('one', [2], 3); [_same($text, $list, $text, $other), _same($list, $text), $list] },
+    value => sub {
+        my ($text, $list, $other) = ('one', [2], 3);
+        return [_same($text, $list, $text, $other), _same($list, $text), $list];
+    },
     5     => '3df3726c05004344e36f6e65a8ab01022e0303422e072e032908',
     4     => '3df3726c04004344e36f6e65a8ab01022e0303422e072e032908',
 },
@@ -135,7 +141,8 @@ our @Documents = (
     value => sub {
         my $text   = 'x';
         my $object = bless { list => [map { bless [$_], 'Other::Class' } 1, 2] }, 'TestObject';
-        return [$object, bless(\my $scalar, 'TestObject'), bless([], "Caf\x{E9}\x{263A}"), bless(\\$text, 'Other::Class'), $object];
+        my @others = (bless(\my $scalar, 'TestObject'), bless([], "Caf\x{E9}\x{263A}"), bless(\\$text, 'Other::Class'));
+        return [$object, @others, $object];
     },
     5     => '3df3726c0500452c6a546573744f626a65637428aa01646c697374422c6c4f746865723a3a436c61737341012d1841022d03
         28252c2708436166c3a9e298ba402d1828286178290f',
@@ -144,7 +151,10 @@ our @Documents = (
 },
 {
     name  => 'regexps',
-    value => sub { my $regexp = qr/^a+(b|c)/i; [$regexp, qr/\x{263A}/, bless(qr/a b/msxp, 'TestObject'), $regexp, qr//] },
+    value => sub {
+        my $regexp = qr/^a+(b|c)/i;
+        return [$regexp, qr/\x{263A}/, bless(qr/a b/msxp, 'TestObject'), $regexp, qr//];
+    },
     5     => '3df3726c0500452c6652656765787028b1685e612b28627c632961692d03283127085c787b323633417d602c6a546573744f
         626a656374283163612062646d737870290b2d0328316060',
     4     => '3df3726c0400452c6652656765787028b1685e612b28627c632961692d03283127085c787b323633417d602c6a546573744f
@@ -153,7 +163,10 @@ our @Documents = (
 {
     name  => 'keys and strings that come again',
     with  => { dedupe_strings => 1 },
-    value => sub { [map { +{ key => 'the same text', "other $_" => 'the same text', "key \x{263A}" => "text \x{263A}" } } 1 .. 3] },
+    value => sub {
+        my ($text, $wide) = ('the same text', "text \x{263A}");
+        return [map { +{ key => $text, "other $_" => $text, "key \x{263A}" => $wide } } 1 .. 3];
+    },
     5     => '3df3726c05004353636b65796d7468652073616d65207465787427076b657920e298ba27087465787420e298ba676f746865
         7220312f07532f032f072f152f1e676f7468657220322f07532f032f072f152f1e676f7468657220332f07',
     4     => '3df3726c04004353636b65796d7468652073616d65207465787427076b657920e298ba27087465787420e298ba676f746865

@@ -32,8 +32,8 @@ for my $name (qw(THAW STORABLE_thaw STORABLE_attach)) {
 # For the first pattern with \N in it perl loads the names of characters, which makes objects and lets them go.
 { my $name = '\N{none}'; eval {qr/$name/} }
 
-# What comes of a document, read by `_decode` or by other code: what kind of outcome it is, 'a value' or the error without
-# its numbers and texts, and what is wrong with it, if anything.
+# What comes of a document, read by `_decode` or by other code: what kind of outcome it is, 'a value' or the error
+# without its numbers and texts, and what is wrong with it, if anything.
 sub outcome {
     my ($document, $read) = @_;
     my ($destroyed, $called) = ($Destroyed, $Called);
@@ -138,7 +138,8 @@ sub in_little_memory {
     my ($megabytes, $program, @arguments) = @_;
     my @include = map {"-I$_"} map { File::Spec->rel2abs($_) } grep { !ref } @INC;
     my @perl = ($^X, @include, '-MTestMutations', '-e', "alarm 600; $program", @arguments);
-    open my $out, '-|', 'sh', '-c', 'ulimit -v "$1" && shift && exec "$@" 2>&1', 'sh', 1024 * $megabytes, @perl or die "sh: $!";
+    my @shell = ('sh', '-c', 'ulimit -v "$1" && shift && exec "$@" 2>&1', 'sh', 1024 * $megabytes);
+    open my $out, '-|', @shell, @perl or die "sh: $!";
     my $output = do { local $/; <$out> };
     close $out;
     return $output, $?;
@@ -199,7 +200,8 @@ sub _told {
     my $values = delete $count->{'a value'} || 0;
     my $errors = 0;
     $errors += $_ for values %$count;
-    printf "done: %d values, %d errors of %d kinds, %d MB\n", $values, $errors, scalar keys %$count, peak_memory() / 1024;
+    my $kinds = keys %$count;
+    printf "done: %d values, %d errors of %d kinds, %d MB\n", $values, $errors, $kinds, peak_memory() / 1024;
     return;
 }
 

@@ -1,8 +1,8 @@
 package TestStructures;
 
 # Random structures, the same ones for a seed: scalars of every kind, arrays with holes and elements that are the same
-# scalar, hashes, references to scalars, objects, regexps, and references to what is there already: shared, cyclic, weak.
-# Whatever a weak reference points at is held by a strong one in the structure too.
+# scalar, hashes, references to scalars, objects, regexps, and references to what is there already: shared, cyclic,
+# weak. Whatever a weak reference points at is held by a strong one in the structure too.
 
 use strict;
 use warnings;
@@ -14,18 +14,23 @@ use Scalar::Util qw(weaken);
 our @EXPORT = qw(structure);
 
 my $Infinity = 9**9**9;
-my @Integers = (0, 1, 15, 16, 127, 128, 16_383, 16_384, 2_147_483_647, 4_294_967_296, 9_223_372_036_854_775_807, 18_446_744_073_709_551_615,
-    -1, -15, -16, -17, -128, -129, -2_147_483_648, -9_223_372_036_854_775_807, -9_223_372_036_854_775_807 - 1);
-my @Doubles = (0.5, 0.1, 1.5, -2.25, 3.0, 16_777_217.0, 9_007_199_254_740_992.0, 1e300, -1e-300, 5e-324, 1.5e38, 3.5e38, 1e-46,
-    -0.0, $Infinity, -$Infinity, -sin $Infinity);
+my @Integers = (
+    0, 1, 15, 16, 127, 128, 16_383, 16_384, 2_147_483_647, 4_294_967_296,
+    9_223_372_036_854_775_807, 18_446_744_073_709_551_615,
+    -1, -15, -16, -17, -128, -129, -2_147_483_648, -9_223_372_036_854_775_807, -9_223_372_036_854_775_807 - 1,
+);
+my @Doubles = (
+    0.5, 0.1, 1.5, -2.25, 3.0, 16_777_217.0, 9_007_199_254_740_992.0, 1e300, -1e-300, 5e-324, 1.5e38, 3.5e38, 1e-46,
+    -0.0, $Infinity, -$Infinity, -sin $Infinity,
+);
 my @Texts   = ('', 'a', '0', '007', '1e3', '0 but true', "\0", "line\nline", "\xE9\xFF", "\xC3\xA9",
     "\x{263A}", "\x{E9}\x{263A}", "\x{10FFFF}", 'x' x 31, 'x' x 32, 'y' x 127, 'y' x 128, "\x{263A}" x 50);
 my @Keys    = ('', 'a', 'b', 'id', 'name', '0', '10', "\0", "\xE9", "\x{263A}", "k\x{E9}\x{263A}", 'long key ' x 5);
 my @Classes = ('TestObject', 'TestObject::Touchy', 'Other::Class', "Caf\x{E9}\x{263A}", 'A::B::C::D');
 my @Regexps = (qr/x/, qr/^a+(b|c)/i, qr/\x{263A}/, qr/\xE9/, qr/a b/msixp, qr//, qr/./s);
 
-# The structure for a seed; with `truths => 0` without true and false, with `upgraded => 0` without UTF-8 flags on strings
-# that need none.
+# The structure for a seed; with `truths => 0` without true and false, with `upgraded => 0` without UTF-8 flags on
+# strings that need none.
 sub structure {
     my ($seed, %option) = @_;
     srand $seed;
@@ -129,7 +134,8 @@ sub _hash {
 
 sub _count { return rand() < 0.05 ? 20 : int rand 5 }
 
-# Fills the place, to which others may refer. Places are filled in any order, so that what others refer to may come later.
+# Fills the place, to which others may refer. Places are filled in any order, so that what others refer to may come
+# later.
 sub _place {
     my ($self, $place, $depth) = @_;
     push @{ $self->{scalars} }, $place if rand() < 0.3;

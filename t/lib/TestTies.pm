@@ -57,7 +57,8 @@ sub install {
 package TestTies::Array;
 our @ISA = 'TestTies::Counting';
 sub TIEARRAY { my ($class, @made) = @_; return $class->make(@made) }
-__PACKAGE__->install('Tie::StdArray', qw(FETCH STORE FETCHSIZE STORESIZE EXTEND CLEAR DELETE EXISTS PUSH POP SHIFT UNSHIFT SPLICE));
+__PACKAGE__->install('Tie::StdArray',
+    qw(FETCH STORE FETCHSIZE STORESIZE EXTEND CLEAR DELETE EXISTS PUSH POP SHIFT UNSHIFT SPLICE));
 
 package TestTies::Hash;
 our @ISA = 'TestTies::Counting';
