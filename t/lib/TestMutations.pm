@@ -79,17 +79,11 @@ sub flips {
     return map { my $flipped = $document; vec($flipped, $_, 1) ^= 1; $flipped } 0 .. 8 * length($document) - 1;
 }
 
-# With every byte replaced by every other one.
+# With the byte at a place replaced by every other one.
 sub substitutes {
-    my ($document) = @_;
-    my @documents;
-    for my $place (0 .. length($document) - 1) {
-        for my $byte (grep { $_ != ord substr $document, $place, 1 } 0 .. 255) {
-            push @documents, $document;
-            substr($documents[-1], $place, 1) = chr $byte;
-        }
-    }
-    return @documents;
+    my ($document, $place) = @_;
+    my $original = ord substr $document, $place, 1;
+    return map { my $changed = $document; substr($changed, $place, 1) = chr; $changed } grep { $_ != $original } 0 .. 255;
 }
 
 # A document of ours with a few random changes, the same one for a seed; mostly the header stays.
@@ -161,8 +155,11 @@ sub try_mutants {
 # The same with every byte of one of the documents replaced.
 sub try_substitutes {
     my ($number) = @_;
+    my $original = $Originals[$number];
     my %count;
-    _count(\%count, "document $number", $_) for substitutes($Originals[$number]);
+    for my $place (0 .. length($original) - 1) {
+        _count(\%count, "document $number", $_) for substitutes($original, $place);
+    }
     return _told(\%count);
 }
 
