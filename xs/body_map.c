@@ -51,6 +51,7 @@ THX_map_store(pTHX_ I32 ax, I32 items)
     PATIENTLY(status, &call, &key, &value,
               sa_map_store(call_native(&call, sa_map), key.start, key.length, value.start, value.length,
                            ttl, &error));
+    structure_stored(&value);
     switch (status) {
     case SA_OK:        return value_iv(1);
     case SA_FULL:      return value_iv(0);

@@ -23,10 +23,18 @@
      >= (revision) * 1000000 + (version) * 1000 + (subversion))
 #endif
 
-#ifdef HvHasAUX /* its name from 5.38 on */
-#define HAS_AUX(thing)   (SvTYPE(thing) == SVt_PVHV && HvHasAUX((const HV *)(thing)))
+#ifndef HvHasAUX /* before 5.38 */
+#define HvHasAUX(hash)   SvOOK(hash)
+#endif
+
+/* Of anything but a hash, weak references make magic. */
+#define HASH_HAS_WEAK_REFERENCES(thing) \
+    (SvTYPE(thing) == SVt_PVHV && HvHasAUX(thing) && HvAUX((HV *)(thing))->xhv_backreferences)
+
+#ifdef PERL_MAGIC_nonelem /* 5.28 and up: a hole that a sub, map or grep was given as an argument */
+#define IS_NO_ELEMENT(element)   (SvSMAGICAL(element) && mg_find((element), PERL_MAGIC_nonelem))
 #else
-#define HAS_AUX(thing)   (SvTYPE(thing) == SVt_PVHV && SvOOK(thing))
+#define IS_NO_ELEMENT(element)   FALSE
 #endif
 
 #ifdef HvSTASH_IS_CLASS /* 5.38 and up: made by `class`, closed to bless */

@@ -49,7 +49,7 @@ THX_plain_reference(pTHX_ SV *reference)
     const char *kind = sv_reftype(referent, FALSE);
 
     if (SvOBJECT(referent))
-        return sv_2mortal(newSVpvf("%s=%s(0x%" UVxf ")", sv_reftype(referent, TRUE), kind,
+        return sv_2mortal(newSVpvf("%" SVf "=%s(0x%" UVxf ")", SVfARG(sv_ref(NULL, referent, TRUE)), kind,
                                    PTR2UV(referent)));
     return sv_2mortal(newSVpvf("%s(0x%" UVxf ")", kind, PTR2UV(referent)));
 }

@@ -45,6 +45,16 @@ THX_list_let_go(pTHX_ struct list *counted)
 }
 
 void
+THX_decoder_trim(pTHX_ struct decoder *decoder)
+{
+    if (decoder->room > MOST_KEPT_ROOM) {
+        Safefree(decoder->document);
+        decoder->document = NULL;
+        decoder->room = 0;
+    }
+}
+
+void
 THX_decoder_finish(pTHX_ struct decoder *decoder)
 {
     SV *unfinished = decoder->root;
@@ -52,7 +62,9 @@ THX_decoder_finish(pTHX_ struct decoder *decoder)
     decoder->root = NULL;
     if (unfinished)
         THX_take_apart(aTHX_ &decoder->tracked);
-    if (decoder->tracked.count)
+    if (decoder->tracked.room > MOST_KEPT_ITEMS) /* the reader's own table is as long: it lets go of that */
+        sa_reader_begin(decoder->reader, NULL, 0, NULL);
+    if (decoder->tracked.count || decoder->tracked.room > MOST_KEPT_ITEMS)
         list_let_go(&decoder->tracked);
     if (decoder->objects.count)
         list_let_go(&decoder->objects);
@@ -60,9 +72,5 @@ THX_decoder_finish(pTHX_ struct decoder *decoder)
         list_let_go(&decoder->weak);
     SvREFCNT_dec(unfinished);
     list_empty(&decoder->open);
-    if (decoder->room > MOST_KEPT_ROOM) {
-        Safefree(decoder->document);
-        decoder->document = NULL;
-        decoder->room = 0;
-    }
+    decoder_trim(decoder);
 }

@@ -28,12 +28,16 @@ uint8_t *THX_decoder_document(pTHX_ struct decoder *decoder, size_t length);
 /* Gives back the counts of a list, and empties it. */
 void THX_list_let_go(pTHX_ struct list *counted);
 
+/* Does not keep more room than is sensible. */
+void THX_decoder_trim(pTHX_ struct decoder *decoder);
+
 /* Lets go of everything that belongs to one document. If the value was not
  * finished, it is taken apart without leaving a cycle. */
 void THX_decoder_finish(pTHX_ struct decoder *decoder);
 
 #define list_let_go(counted)                THX_list_let_go(aTHX_ (counted))
 #define decoder_document(decoder, length)   THX_decoder_document(aTHX_ (decoder), (length))
+#define decoder_trim(decoder)               THX_decoder_trim(aTHX_ (decoder))
 #define decoder_finish(decoder)             THX_decoder_finish(aTHX_ (decoder))
 
 #endif

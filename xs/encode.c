@@ -51,11 +51,8 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *refe
 {
     SV *value = item;
 
-    if (SvGMAGICAL(item)) {
-        if (!encoder->guarded)
-            return NEEDS_GUARD;
-        value = sv_mortalcopy(item);
-    }
+    if (SvGMAGICAL(item) && !encoder->guarded)
+        return NEEDS_GUARD;
     if (is_shared(encoder, item) && !SvIMMORTAL(item)) {
         struct sighting *sighting = seen_find(&encoder->seen, item);
         if (sighting) {
@@ -68,6 +65,8 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *refe
         else
             THX_see(aTHX_ encoder, item, 0);
     }
+    if (SvGMAGICAL(item))
+        value = sv_mortalcopy(item);
     return SvROK(value) ? write_reference(encoder, value) : write_scalar(encoder, value);
 }
 
@@ -125,7 +124,7 @@ THX_write_elements(pTHX_ struct encoder *encoder, struct level *level)
         SV *element = elements[level->next++];
         progress progress = GO_ON;
 
-        if (!element)
+        if (!element || IS_NO_ELEMENT(element))
             sa_writer_hole(encoder->writer);
         else if (!write_plain(encoder, element))
             progress = THX_write_item(aTHX_ encoder, element, NULL);
@@ -241,4 +240,13 @@ THX_encode_guarded(pTHX_ SV *value, size_t limit, struct encoded *encoded)
     encoding = THX_encode_with(aTHX_ encoder, value, limit, encoded);
     LEAVE;
     return encoding;
+}
+
+void
+THX_encoder_trim(pTHX)
+{
+    struct encoder *encoder = codec_encoder();
+
+    sa_writer_begin(encoder->writer, 0);
+    seen_forget(&encoder->seen);
 }

@@ -27,6 +27,10 @@ encoding THX_encode(pTHX_ SV *value, size_t limit, struct encoded *encoded);
  * everything the caller does not hold. */
 encoding THX_encode_guarded(pTHX_ SV *value, size_t limit, struct encoded *encoded);
 
+/* Lets go of the last document, and of what room is more than sensible. */
+void THX_encoder_trim(pTHX);
+
+#define encoder_trim()                          THX_encoder_trim(aTHX)
 #define encode(value, limit, encoded)           THX_encode(aTHX_ (value), (limit), (encoded))
 #define encode_guarded(value, limit, encoded)   THX_encode_guarded(aTHX_ (value), (limit), (encoded))
 

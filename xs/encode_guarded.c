@@ -27,22 +27,25 @@ THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference)
 {
     int round;
 
+    reference = sv_mortalcopy(reference); /* the caller's own can be changed by the code that runs */
     for (round = 0; round < MOST_DEREFERENCES; round++) {
-        const int method = SvOBJECT(SvRV(reference)) ? overloaded_dereference(SvRV(reference)) : 0;
+        SV *referent = SvRV(reference);
+        const int method = SvOBJECT(referent) ? overloaded_dereference(referent) : 0;
         SV *given = method ? amagic_call(reference, &PL_sv_undef, method, AMGf_noright | AMGf_unary) : NULL;
 
         if (!given)
-            return reference;
+            return referent;
         if (!SvROK(given)) {
-            refuse(encoder, "%s object whose overloaded dereference gives no reference",
-                   sv_reftype(SvRV(reference), TRUE));
+            refuse(encoder, "%" SVf " object whose overloaded dereference gives no reference",
+                   SVfARG(sv_ref(NULL, referent, TRUE)));
             return NULL;
         }
-        if (SvRV(given) == SvRV(reference))
-            return reference;
+        if (SvRV(given) == referent)
+            return referent;
         reference = sv_mortalcopy(given);
     }
-    refuse(encoder, "%s object whose overloaded dereference never ends", sv_reftype(SvRV(reference), TRUE));
+    refuse(encoder, "%" SVf " object whose overloaded dereference never ends",
+           SVfARG(sv_ref(NULL, SvRV(reference), TRUE)));
     return NULL;
 }
 
@@ -95,9 +98,12 @@ THX_copy_tied_hash(pTHX_ HV *hash, HV *copy)
 
     hv_iterinit(hash);
     while ((entry = hv_iternext(hash))) {
-        SV *key = sv_mortalcopy(hv_iterkeysv(entry)); /* the iterator's own changes with the next */
+        SV *key = hv_iterkeysv(entry);
+        STRLEN length;
+        const char *text = SvPV(key, length); /* before SvUTF8: overloading sets it */
+        SV *own = newSVpvn_flags(text, length, SVs_TEMP | SvUTF8(key)); /* that one changes with the next entry */
         SV *value = newSVsv(hv_iterval(hash, entry));
-        (void)hv_store_ent(copy, key, value, 0);
+        (void)hv_store_ent(copy, own, value, 0);
     }
 }
 

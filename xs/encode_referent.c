@@ -40,9 +40,8 @@ THX_write_hash(pTHX_ struct encoder *encoder, HV *hash, bool referred)
     return level.count ? open_level(encoder, &level) : GO_ON;
 }
 
-/* Array or hash: `origin` is the object that stands for it, if one does. */
 static progress
-THX_write_container(pTHX_ struct encoder *encoder, SV *container, const SV *origin, size_t weak_at)
+THX_write_container(pTHX_ struct encoder *encoder, SV *container, size_t weak_at)
 {
     const bool shared = is_shared(encoder, container);
     SV *contents = container;
@@ -55,8 +54,6 @@ THX_write_container(pTHX_ struct encoder *encoder, SV *container, const SV *orig
     if (shared) {
         sa_writer_reference(encoder->writer);
         THX_see_referent(aTHX_ encoder, container, weak_at);
-        if (origin)
-            THX_see_referent(aTHX_ encoder, origin, 0);
     }
     return SvTYPE(contents) == SVt_PVAV ? THX_write_array(aTHX_ encoder, (AV *)contents, !shared)
                                         : THX_write_hash(aTHX_ encoder, (HV *)contents, !shared);
@@ -93,100 +90,91 @@ is_special_scalar(const SV *scalar)
 }
 
 static progress
-THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, const SV *origin, size_t weak_at)
+THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, size_t weak_at)
 {
     struct level level = { LEVEL_SCALAR, referent, 0, 0, weak_at, NULL };
 
     switch (SvTYPE(referent)) {
     case SVt_PVAV:
     case SVt_PVHV:
-        return THX_write_container(aTHX_ encoder, referent, origin, weak_at);
+        return THX_write_container(aTHX_ encoder, referent, weak_at);
     case SVt_REGEXP:
         return THX_write_regexp(aTHX_ encoder, referent, weak_at);
     default:
         if (is_special_scalar(referent))
             return refuse(encoder, "%s reference", sv_reftype(referent, FALSE));
         sa_writer_reference(encoder->writer);
-        if (origin)
-            THX_see_referent(aTHX_ encoder, origin, 0);
         return open_level(encoder, &level);
     }
 }
 
 /* A further reference. What was an element when it was written has no class yet. */
 static progress
-THX_write_same(pTHX_ struct encoder *encoder, const SV *referent, size_t offset, bool holds)
+THX_write_same(pTHX_ struct encoder *encoder, const SV *referent, bool blessed, bool holds)
 {
-    struct sighting *sighting;
+    struct sighting *sighting = seen_find(&encoder->seen, referent);
+    const size_t offset = sighting->offset;
 
-    if (SvOBJECT(referent) && !seen_find(&encoder->seen, referent)->blessed) {
+    sighting->held |= holds;
+    if (blessed && !sighting->blessed) {
         const progress progress = THX_write_class(aTHX_ encoder, SvSTASH(referent));
         if (progress != GO_ON)
             return progress;
+        seen_find(&encoder->seen, referent)->blessed = TRUE;
     }
     sa_writer_same(encoder->writer, offset);
-    sighting = seen_find(&encoder->seen, referent);
-    sighting->blessed = TRUE;
-    if (holds)
-        sighting->held = TRUE;
     return GO_ON;
 }
 
-/* An object that overloads a dereference is what the dereference gives. */
-static progress
-THX_write_overloaded(pTHX_ struct encoder *encoder, SV *reference, size_t weak_at)
+/* What an object with an overloaded dereference stands for, itself perhaps.
+ * Asked once. NULL: refused. */
+static SV *
+THX_stood_for(pTHX_ struct encoder *encoder, SV *reference)
 {
-    SV *referent = SvRV(reference);
+    SV *object = SvRV(reference);
+    const struct sighting *sighting = seen_find(&encoder->seen, AS_ORIGIN(object));
     SV *given;
-    struct sighting *sighting;
 
-    if (!encoder->guarded)
-        return NEEDS_GUARD;
-    sv_2mortal(SvREFCNT_inc_simple_NN(referent));
+    if (sighting)
+        return sighting->stands_for;
+    sv_2mortal(SvREFCNT_inc_simple_NN(object));
     given = dereferenced(encoder, reference);
-    if (!given)
-        return REFUSED;
-    if (SvRV(given) == referent) { /* it is itself, after all */
-        const progress progress = THX_write_class(aTHX_ encoder, SvSTASH(referent));
-        return progress == GO_ON ? THX_write_referent(aTHX_ encoder, referent, NULL, weak_at) : progress;
+    if (given) {
+        sv_2mortal(SvREFCNT_inc_simple_NN(given));
+        seen_add(&encoder->seen, AS_ORIGIN(object), 0)->stands_for = given;
     }
-    if (weak_at) /* nothing else holds what was made just now */
-        sa_writer_strengthen(encoder->writer, weak_at);
-    sighting = seen_find(&encoder->seen, SvRV(given));
-    if (sighting) {
-        const size_t offset = sighting->offset;
-        sa_writer_same(encoder->writer, offset);
-        sighting->held = TRUE;
-        seen_add(&encoder->seen, referent, offset)->blessed = TRUE;
-        return GO_ON;
-    }
-    return THX_write_referent(aTHX_ encoder, SvRV(given), referent, 0);
+    return given;
 }
 
 progress
 THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
 {
-    SV *referent = SvRV(reference);
+    SV *object = SvRV(reference);
+    SV *referent = object;
     size_t weak_at = 0;
+    bool blessed;
 
     if (SvWEAKREF(reference)) {
         weak_at = sa_writer_position(encoder->writer);
         sa_writer_weaken(encoder->writer);
     }
-    if (is_shared(encoder, referent)) {
-        const struct sighting *sighting = seen_find(&encoder->seen, referent);
-        if (sighting)
-            return THX_write_same(aTHX_ encoder, referent, sighting->offset, !weak_at);
+    if (SvOBJECT(object) && overloaded_dereference(object)) {
+        if (!encoder->guarded)
+            return NEEDS_GUARD;
+        referent = THX_stood_for(aTHX_ encoder, reference);
+        if (!referent)
+            return REFUSED;
     }
+    blessed = SvOBJECT(referent) && referent == object; /* what stands for an object is plain */
+
+    if (is_shared(encoder, referent) && seen_find(&encoder->seen, referent))
+        return THX_write_same(aTHX_ encoder, referent, blessed, !weak_at);
     if (encoder->guarded)
         sv_2mortal(SvREFCNT_inc_simple_NN(referent));
-    if (SvOBJECT(referent)) {
-        progress progress;
-        if (overloaded_dereference(referent))
-            return THX_write_overloaded(aTHX_ encoder, reference, weak_at);
-        progress = THX_write_class(aTHX_ encoder, SvSTASH(referent));
+    if (blessed) {
+        const progress progress = THX_write_class(aTHX_ encoder, SvSTASH(referent));
         if (progress != GO_ON)
             return progress;
     }
-    return THX_write_referent(aTHX_ encoder, referent, NULL, weak_at);
+    return THX_write_referent(aTHX_ encoder, referent, weak_at);
 }

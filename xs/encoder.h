@@ -58,7 +58,7 @@ SV *THX_encode_path(pTHX_ const struct encoder *encoder);
 /* Which dereference an object overloads: to_hv_amg, to_av_amg, to_sv_amg, or 0. */
 int THX_overloaded_dereference(pTHX_ SV *referent);
 
-/* What the overloaded dereference gives, or `reference` itself when that is what it gives. NULL: refused. */
+/* What the overloaded dereference leads to: the referent itself when that is what it gives. NULL: refused. */
 SV *THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference);
 
 /* A plain array or hash of what the container holds now. Mortal, and so is what is in it. */
@@ -80,7 +80,7 @@ static inline bool
 is_shared(const struct encoder *encoder, const SV *thing)
 {
     return encoder->guarded || SvREFCNT(thing) > 1
-        || (SvTYPE(thing) >= SVt_PVMG && (SvMAGIC(thing) || HAS_AUX(thing)));
+        || (SvTYPE(thing) >= SVt_PVMG && (SvMAGIC(thing) || HASH_HAS_WEAK_REFERENCES(thing)));
 }
 
 /* What is written next is that thing. */

@@ -123,6 +123,7 @@ THX_regexp_compile(pTHX_ const char *pattern, STRLEN length, bool utf8, const ch
     save_scalar(PL_errgv);
     quiet.cop_warnings = pWARN_NONE;
     quiet.cop_hints = 0;
+    CopHINTHASH_set(&quiet, NULL);
     PL_curcop = &quiet;
 
     PUSHMARK(SP);

@@ -76,6 +76,7 @@ THX_seen_add(pTHX_ struct seen *seen, const void *what, size_t offset)
     slot->offset = offset;
     slot->weak_at = 0;
     slot->round = seen->round;
+    slot->stands_for = NULL;
     slot->held = TRUE;
     slot->blessed = FALSE;
     seen->count++;

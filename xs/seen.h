@@ -11,6 +11,7 @@ struct sighting {
     size_t offset;  /* of its tag, as the writer counts */
     size_t weak_at; /* of the first WEAKEN that refers to it; 0: none */
     U32 round;      /* the document this belongs to */
+    SV *stands_for; /* in the sighting of an object as AS_ORIGIN: what its overloaded dereference gave */
     bool held;      /* something other than a weak reference holds it */
     bool blessed;   /* its class is written, if it has one */
 };
@@ -22,6 +23,10 @@ struct seen {
     U32 round;
     bool has_weak;  /* some sighting has a weak_at */
 };
+
+/* An object with an overloaded dereference is remembered as that by this key:
+ * what it is itself may be seen too, as an element. */
+#define AS_ORIGIN(object)   ((const char *)(object) + 1)
 
 void THX_seen_forget(pTHX_ struct seen *seen);
 void THX_seen_release(pTHX_ struct seen *seen);

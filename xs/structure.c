@@ -8,6 +8,9 @@
 /* Room for a first look at a value. */
 #define FIRST_ROOM 4096
 
+/* What is longer leaves large buffers behind. */
+#define MOST_KEPT (64 * 1024)
+
 void
 THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct bytes *key, struct bytes *document)
 {
@@ -18,12 +21,23 @@ THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct byte
         call_keep(call, key, NULL);
         encoding = encode_guarded(call_argument(call, index), limit, &encoded);
     }
-    if (encoding == ENCODE_REFUSED)
+    if (encoding == ENCODE_REFUSED) {
+        encoder_trim();
         croak_method(call->method, "cannot store %" SVf, SVfARG(encoded.reason));
+    }
     document->start = encoded.document.start;
     document->length = encoded.document.length;
+    if (!document->start)
+        encoder_trim();
     if (call->copying) /* an option may be tied, and its code may store something too */
         call_keep(call, document, NULL);
+}
+
+void
+THX_structure_stored(pTHX_ const struct bytes *document)
+{
+    if (document->length > MOST_KEPT)
+        encoder_trim();
 }
 
 /* The document's bytes, in the decoder's room. */
@@ -47,8 +61,10 @@ THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *ke
     sa_value found;
     SV *value = NULL, *reason = NULL;
 
-    if (THX_fetch_document(aTHX_ decoder, map, key, &found) != SA_OK || GIMME_V == G_VOID)
+    if (THX_fetch_document(aTHX_ decoder, map, key, &found) != SA_OK || GIMME_V == G_VOID) {
+        decoder_trim(decoder);
         return NULL;
+    }
     decoder->call = call;
     decoder->key = key;
     if (found.kind == SA_KIND_BYTES)

@@ -10,11 +10,15 @@
 void THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct bytes *key,
                         struct bytes *document);
 
+/* The document was stored, and is of no use any more. */
+void THX_structure_stored(pTHX_ const struct bytes *document);
+
 /* A key's value, mortal; NULL when there is none to be had. */
 SV *THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *key);
 
 #define call_structure(call, index, limit, key, document) \
     THX_call_structure(aTHX_ (call), (index), (limit), (key), (document))
+#define structure_stored(document)        THX_structure_stored(aTHX_ (document))
 #define structure_fetch(call, map, key)   THX_structure_fetch(aTHX_ (call), (map), (key))
 
 #endif

@@ -100,8 +100,8 @@ has changed. Since C<-1> is true in Perl, compare:
   $map->store('greeting', 'hello') == 1 or warn 'not stored';
 
 The value is kept as bytes. A reference would be kept as the string C<HASH(0x...)>, which is of no use to anybody. A map
-made with C<< serialise => 1 >> keeps any structure instead, see L</"SERIALISED VALUES">; there C<-1> is the answer if the
-value is too long once it is encoded, and a value that cannot be encoded croaks.
+made with C<< serialise => 1 >> keeps any structure instead, see L</"SERIALISED VALUES">; there C<-1> is the answer if
+the value is too long once it is encoded, and a value that cannot be encoded croaks.
 
 C<ttl> gives the entry a deadline, in seconds, and C<ttl_ms> in milliseconds. It is rounded to the nearest millisecond,
 and to at least one. From that moment the key is absent in every process. Without either, or with C<undef> or C<0>, the
@@ -120,7 +120,7 @@ counter, if another process holds the key's lock for too long, see L</"CRASHES">
 The value, or an empty list (C<undef> in scalar context) if the key is absent. A stored C<undef> comes back as one
 element, C<undef>. For a counter, its number. From a serialised map, the structure: a new copy with every call, which is
 the caller's own. Croaks there if the bytes in memory are no encoded value, because something else has overwritten them,
-and names the byte at which this shows.
+and names the byte at which this shows (not in void context, where nothing is decoded).
 
 =head2 exists
 
@@ -259,7 +259,8 @@ map with the same setting, like the other options; a map of bytes cannot become 
 Strings, integers (-2**63 to 2**64 - 1) and floating-point numbers keep their kind and every bit of their value. What
 counts is what perl takes the scalar for: a string that was used as a number is still a string, and a number that was
 printed is still a number. A scalar that is a number and a different string at once (a dualvar, as C<$!> is) keeps the
-string. Perls before 5.36 cannot tell a printed number from a string that was used as one: both come back as a string,
+string. A whole number that was used both as an integer and as a float is both to perl, and comes back as an integer.
+Perls before 5.36 cannot tell a printed number from a string that was used as one: both come back as a string,
 equal in both senses, or as a number if the string has fewer digits.
 
 =item *
@@ -277,7 +278,8 @@ the object is fetched; load it before you call a method.
 =item *
 
 Regexps made by C<qr//>, with their modifiers. One with code in it is refused. Compiling one again may call the subs of
-properties that the program defines, such as C<\p{IsMine}>, as everywhere in perl.
+properties that the program defines, such as C<\p{IsMine}>, which perl looks for where C<fetch> is called: give them
+with their package, C<\p{My::IsMine}>.
 
 =item *
 
@@ -307,10 +309,11 @@ number from others.
 
 =head2 What is refused
 
-L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob (a file
-handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, a regexp with
-code in it, a string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be
-stored, or anything nested deeper than 10,000 levels. The message says what and where:
+L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob (a
+file handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature or of a
+class that has been removed, a regexp with code in it or without a reference to it, a string marked as UTF-8 that is
+none, an object whose overloaded dereference gives nothing that can be stored or never ends, or anything nested deeper
+than 10,000 levels. The message says what and where:
 
   Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
 
@@ -320,16 +323,17 @@ C<$*> in such a path stands for what a reference to a scalar or to a reference h
 
 A value takes about as many bytes as its JSON, and often fewer: 6 for the whole, and then, for a string or hash key, its
 length and one more (from 32 bytes on, two or more); for an integer 1 to 11; for a float 5 or 9; for C<undef>, true and
-false 1; for a hash or array 1 to 4 or so; for an object its class once, and 2 to 4. Repeated hash keys and class names
-are not written again each time. L</"max_pair"> bounds the encoded value and the key together.
+false 1; for a hash or array 1 to 4 or so, 2 more when a second reference leads to it or anything in the value is tied
+or overloads a dereference; for an object its class once, and 2 to 4. Repeated hash keys and class names are not written
+again each time. L</"max_pair"> bounds the encoded value and the key together.
 
 Every L</"fetch"> decodes the whole value, and every L</"store"> encodes it, without holding a lock: keep small what is
 fetched in each request. Figures, beside those of other serialisers, are in F<bench/README.md> of the distribution.
 
 =head2 The encoding
 
-Values are encoded in the format of Sereal, which is public: protocol version 5, without compression. That says what lies
-in memory; only this distribution reads it there.
+Values are encoded in the format of Sereal, which is public: protocol version 5, without compression. That says what
+lies in memory; only this distribution reads it there.
 
 Any process that shares an arena can write to it, see L<Shared::Arena/"SECURITY">. Overwritten bytes lead to an error or
 a wrong value, never to a crash. But whoever can choose them can choose the class of an object and so what its
