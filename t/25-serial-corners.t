@@ -3,6 +3,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
 use TestArena;
+use TestDescribe;
 use TestSerial;
 use TestTies;
 use Test::More;
@@ -87,7 +88,7 @@ subtest 'long texts that are written once and referred to often' => sub {
         if ($stored == -1) { pass("$what: is refused"); next }
         my ($copy) = eval { $map->fetch('k') };
         is $@, '', "$what: what was stored can be fetched" or next;
-        ok picture($copy) eq picture($value), 'and is what it was';
+        ok describe($copy) eq describe($value), 'and is what it was';
     }
 };
 
@@ -170,6 +171,26 @@ subtest 'classes with characters in messages' => sub {
     { no strict 'refs'; @{"${class}::ISA"} = 'My::Nothing'; }
     ok !eval { copy_of(bless {}, $class); 1 }, 'an object that gives no reference is refused';
     ok $@ =~ /\Q$class\E object/, 'under its own name';
+};
+
+# Perl keeps a table for every part of a class name, under all of the name so far.
+subtest 'classes of very many parts' => sub {
+    my ($most, $more) = map { join '::', ('A') x $_ } 100, 101;
+    is ref copy_of(bless [], $most), $most, 'a hundred are many enough';
+    ok !eval { copy_of(bless [], $more); 1 }, 'one more is refused';
+    like $@, qr/the value: object of a class of more than 100 parts/, 'with the reason';
+    my $document = Shared::Arena::_encode(bless [], 'B' x length $more);
+    substr $document, index($document, 'B'), length $more, $more;
+    ok !eval { Shared::Arena::_decode($document); 1 }, 'in memory that was written over, too';
+    like $@, qr/byte \d+: a class name of too many parts/, 'with the reason';
+};
+
+subtest 'a bad pattern in memory, fetched by a file with an odd name' => sub {
+    my $document = Shared::Arena::_encode(qr/abc/);
+    substr $document, index($document, 'abc'), 3, 'ab(';
+    my $fetch = eval qq{#line 7 "look at line 3 of it"\nsub { Shared::Arena::_decode(\$_[0]) }} or die $@;
+    ok !eval { $fetch->($document); 1 }, 'is refused';
+    like $@, qr/: a regexp that perl does not take: Unmatched \( in regex; marked by <-- HERE in m\/ab\( <-- HERE \/ at look/, 'with perl\'s reason alone';
 };
 
 done_testing;

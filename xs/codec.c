@@ -123,11 +123,10 @@ THX_codec_boot(pTHX)
 }
 
 void
-THX_codec_clone(pTHX)
+THX_codec_clone(pTHX) /* perl itself passes on what is called at exit */
 {
     MY_CXT_CLONE;
 
     MY_CXT.encoder = NULL;
     MY_CXT.decoder = NULL;
-    call_atexit(THX_release_idle, NULL);
 }

@@ -31,6 +31,16 @@
 #define HASH_HAS_WEAK_REFERENCES(thing) \
     (SvTYPE(thing) == SVt_PVHV && HvHasAUX(thing) && HvAUX((HV *)(thing))->xhv_backreferences)
 
+#ifndef SvREFCNT_dec_NN /* 5.18 and up */
+#define SvREFCNT_dec_NN(thing)   SvREFCNT_dec(thing)
+#endif
+
+#if PERL_VERSION_GE(5, 19, 4) /* what an array holds where no element is */
+#define NO_ELEMENT   NULL
+#else
+#define NO_ELEMENT   (&PL_sv_undef)
+#endif
+
 #ifdef PERL_MAGIC_nonelem /* 5.28 and up: a hole that a sub, map or grep was given as an argument */
 #define IS_NO_ELEMENT(element)   (SvSMAGICAL(element) && mg_find((element), PERL_MAGIC_nonelem))
 #else

@@ -5,6 +5,7 @@
  * Whatever is made hangs on the root at once, so that a failure only has to let
  * go of that. Blessing comes last: no class ever sees a half-made object. */
 #include "decode.h"
+#include "class.h"
 #include "codec.h"
 #include "regexp.h"
 
@@ -72,19 +73,22 @@ static SV *
 THX_make_regexp(pTHX_ struct building *building, const sa_item *item)
 {
     const bool utf8 = item->flags & SA_ITEM_UTF8;
+    struct call *call = building->decoder->call;
     SV *why = NULL;
     SV *regexp;
 
     if (utf8 && !is_utf8(text_at(building, item->start), item->length))
         return THX_fail(aTHX_ building, item, "a pattern of malformed UTF-8");
-    if (building->decoder->call) /* for an error later on */
-        call_keep(building->decoder->call, building->decoder->key, NULL);
+    if (call && !call->copying) /* for an error later on */
+        call_keep(call, building->decoder->key, NULL);
     ENTER;
     codec_take_decoder(building->decoder);
     regexp = regexp_compile(text_at(building, item->start), (STRLEN)item->length, utf8,
                             text_at(building, item->modifiers_start), (STRLEN)item->modifiers_length, &why);
     LEAVE;
-    return regexp ? regexp : THX_fail(aTHX_ building, item, SvPV_nolen(why));
+    if (!regexp)
+        building->reason = sv_2mortal(newSVpvf("byte %" UVuf ": %" SVf, (UV)item->at, SVfARG(why)));
+    return regexp;
 }
 
 static SV *
@@ -221,7 +225,6 @@ THX_store_pair(pTHX_ struct building *building, const sa_item *item, SV *value)
     return TRUE;
 }
 
-/* `value`: NULL for an element that is not there. */
 static inline bool
 THX_attach(pTHX_ struct building *building, const sa_item *item, SV *value)
 {
@@ -259,6 +262,10 @@ THX_note_class(pTHX_ struct building *building, const sa_item *item, SV *referen
 
     if (utf8 && !is_utf8(name, item->class_length)) {
         THX_fail(aTHX_ building, item, "a class name of malformed UTF-8");
+        return FALSE;
+    }
+    if (has_too_many_parts(name, item->class_length)) {
+        THX_fail(aTHX_ building, item, "a class name of too many parts");
         return FALSE;
     }
     stash = gv_stashpvn(name, item->class_length, GV_ADD | (utf8 ? SVf_UTF8 : 0));
@@ -300,7 +307,7 @@ THX_add_items(pTHX_ struct building *building, size_t count)
         if (item->depth != building->depth)
             go_to_depth(building, item->depth);
         if (item->kind == SA_ITEM_HOLE && item->track == SA_UNTRACKED && building->kind == SVt_PVAV)
-            made = NULL;
+            made = NO_ELEMENT;
         else if (!(made = THX_make(aTHX_ building, item)))
             return FALSE;
         if (!THX_attach(aTHX_ building, item, made))

@@ -72,5 +72,4 @@ THX_decoder_finish(pTHX_ struct decoder *decoder)
         list_let_go(&decoder->weak);
     SvREFCNT_dec(unfinished);
     list_empty(&decoder->open);
-    decoder_trim(decoder);
 }

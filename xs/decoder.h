@@ -28,7 +28,7 @@ uint8_t *THX_decoder_document(pTHX_ struct decoder *decoder, size_t length);
 /* Gives back the counts of a list, and empties it. */
 void THX_list_let_go(pTHX_ struct list *counted);
 
-/* Does not keep more room than is sensible. */
+/* Gives back what was only for a large document. */
 void THX_decoder_trim(pTHX_ struct decoder *decoder);
 
 /* Lets go of everything that belongs to one document. If the value was not

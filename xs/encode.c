@@ -73,13 +73,14 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *refe
 static progress
 THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
 {
-    if (HEK_LEN(key) >= SHORTEST_COPIED && HEK_LEN(key) <= LONGEST_COPIED && encoder->hashes > 1) {
+    if (HEK_LEN(key) >= SHORTEST_COPIED && encoder->hashes > 1) {
         const struct sighting *sighting = seen_find(&encoder->seen, key);
-        if (sighting) {
+        if (!sighting)
+            seen_add(&encoder->seen, key, sa_writer_position(encoder->writer));
+        else if (may_copy(encoder, key)) {
             sa_writer_copy(encoder->writer, sighting->offset);
             return GO_ON;
         }
-        seen_add(&encoder->seen, key, sa_writer_position(encoder->writer));
     }
     if (HEK_WASUTF8(key)) {
         SV *text = sv_2mortal(newSVhek(key));
@@ -124,7 +125,7 @@ THX_write_elements(pTHX_ struct encoder *encoder, struct level *level)
         SV *element = elements[level->next++];
         progress progress = GO_ON;
 
-        if (!element || IS_NO_ELEMENT(element))
+        if (!element || element == NO_ELEMENT || IS_NO_ELEMENT(element))
             sa_writer_hole(encoder->writer);
         else if (!write_plain(encoder, element))
             progress = THX_write_item(aTHX_ encoder, element, NULL);
@@ -198,6 +199,7 @@ THX_encode_with(pTHX_ struct encoder *encoder, SV *value, size_t limit, struct e
     seen_forget(&encoder->seen);
     encoder->depth = 0;
     encoder->hashes = 0;
+    encoder->copied = 0;
 
     progress = write_plain(encoder, value) ? GO_ON : THX_write_item(aTHX_ encoder, value, NULL);
     while (progress == GO_ON && encoder->depth)

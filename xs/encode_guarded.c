@@ -1,20 +1,20 @@
 /* Reads what runs Perl code: tied containers and overloaded dereferences (and
- * the arrays that perl itself reads by magic). That
- * code can do anything, also to the very structure that is being written. So
- * whatever is walked while it may run is a copy, made in one go and kept alive
- * until the walk is over. */
+ * the arrays that perl itself reads by magic). That code can do anything, also
+ * to the very structure that is being written. So whatever is walked while it
+ * may run is a copy, made in one go and kept alive until the walk is over. */
 #include "encoder.h"
 
 /* An overloaded dereference may give another such object, and so on. */
 #define MOST_DEREFERENCES 100
 
 int
-THX_overloaded_dereference(pTHX_ SV *referent)
+THX_overloaded_dereference(pTHX_ SV *reference)
 {
-    HV *stash = SvSTASH(referent);
+    HV *stash;
 
-    if (!HvAMAGIC(stash))
+    if (!SvAMAGIC(reference))
         return 0;
+    stash = SvSTASH(SvRV(reference));
     if (gv_handler(stash, to_hv_amg))
         return to_hv_amg;
     if (gv_handler(stash, to_av_amg))
@@ -30,7 +30,7 @@ THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference)
     reference = sv_mortalcopy(reference); /* the caller's own can be changed by the code that runs */
     for (round = 0; round < MOST_DEREFERENCES; round++) {
         SV *referent = SvRV(reference);
-        const int method = SvOBJECT(referent) ? overloaded_dereference(referent) : 0;
+        const int method = overloaded_dereference(reference);
         SV *given = method ? amagic_call(reference, &PL_sv_undef, method, AMGf_noright | AMGf_unary) : NULL;
 
         if (!given)

@@ -1,6 +1,7 @@
 /* Writes a reference: whether it is weak, its object's class, and what it points
  * at, unless the document holds that already. */
 #include "encoder.h"
+#include "class.h"
 #include "regexp.h"
 
 static progress
@@ -9,14 +10,16 @@ THX_write_class(pTHX_ struct encoder *encoder, HV *stash)
     const HEK *name = HvNAME_HEK(stash);
     const struct sighting *sighting = seen_find(&encoder->seen, stash);
 
-    if (sighting) {
+    if (!name)
+        return refuse(encoder, "object of a class that is gone");
+    if (has_too_many_parts(HEK_KEY(name), HEK_LEN(name)))
+        return refuse(encoder, "object of a class of more than %d parts", MOST_CLASS_PARTS);
+    if (!sighting)
+        seen_add(&encoder->seen, stash, sa_writer_position(encoder->writer) + 1);
+    else if (may_copy(encoder, name)) {
         sa_writer_class_again(encoder->writer, sighting->offset);
         return GO_ON;
     }
-    if (!name)
-        return refuse(encoder, "object of a class that is gone");
-    if (HEK_LEN(name) <= LONGEST_COPIED)
-        seen_add(&encoder->seen, stash, sa_writer_position(encoder->writer) + 1);
     sa_writer_class(encoder->writer, (const uint8_t *)HEK_KEY(name), HEK_LEN(name), HEK_UTF8(name));
     return GO_ON;
 }
@@ -158,7 +161,7 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
         weak_at = sa_writer_position(encoder->writer);
         sa_writer_weaken(encoder->writer);
     }
-    if (SvOBJECT(object) && overloaded_dereference(object)) {
+    if (overloaded_dereference(reference)) {
         if (!encoder->guarded)
             return NEEDS_GUARD;
         referent = THX_stood_for(aTHX_ encoder, reference);

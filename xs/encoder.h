@@ -11,9 +11,8 @@
 /* Of hash keys: a COPY takes two bytes or more, and a look into the table. */
 #define SHORTEST_COPIED 4
 
-/* Of keys and class names: so long ones, again and again, would come to more
- * copied bytes than the reader allows for the length of the document. */
-#define LONGEST_COPIED 128
+/* Bytes of a string's tag and length. */
+#define MOST_BEFORE_TEXT 6
 
 /* Something open: its children are being written. */
 struct level {
@@ -31,6 +30,7 @@ struct encoder {
     struct level *levels;
     size_t depth, room; /* of levels: open, and allocated */
     UV hashes;          /* met so far in this document */
+    size_t copied;      /* bytes that a reader reads once more: keys and class names */
     bool guarded;       /* Perl code may run: everything is kept and copied first */
     SV *reason;         /* of a refusal: what was met, without the path */
 };
@@ -55,8 +55,8 @@ SV *THX_encode_path(pTHX_ const struct encoder *encoder);
 
 /* ---- Reading what runs Perl code. Only while encoder->guarded. ---- */
 
-/* Which dereference an object overloads: to_hv_amg, to_av_amg, to_sv_amg, or 0. */
-int THX_overloaded_dereference(pTHX_ SV *referent);
+/* Which dereference the object behind a reference overloads: to_hv_amg, to_av_amg, to_sv_amg, or 0. */
+int THX_overloaded_dereference(pTHX_ SV *reference);
 
 /* What the overloaded dereference leads to: the referent itself when that is what it gives. NULL: refused. */
 SV *THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference);
@@ -81,6 +81,19 @@ is_shared(const struct encoder *encoder, const SV *thing)
 {
     return encoder->guarded || SvREFCNT(thing) > 1
         || (SvTYPE(thing) >= SVt_PVMG && (SvMAGIC(thing) || HASH_HAS_WEAK_REFERENCES(thing)));
+}
+
+/* Whether a key or class name is copied, not written once more: a reader allows
+ * only so much for the length of the document. */
+static inline bool
+may_copy(struct encoder *encoder, const HEK *text)
+{
+    const size_t copied = encoder->copied + (size_t)HEK_LEN(text) + MOST_BEFORE_TEXT;
+
+    if (copied > SA_COPIED_PER_BYTE * sa_writer_position(encoder->writer) + SA_COPIED_ANYWAY)
+        return FALSE;
+    encoder->copied = copied;
+    return TRUE;
 }
 
 /* What is written next is that thing. */
@@ -109,7 +122,7 @@ THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_
 #define write_reference(encoder, reference)      THX_write_reference(aTHX_ (encoder), (reference))
 #define write_scalar(encoder, value)             THX_write_scalar(aTHX_ (encoder), (value))
 #define encode_path(encoder)                     THX_encode_path(aTHX_ (encoder))
-#define overloaded_dereference(referent)         THX_overloaded_dereference(aTHX_ (referent))
+#define overloaded_dereference(reference)        THX_overloaded_dereference(aTHX_ (reference))
 #define dereferenced(encoder, reference)         THX_dereferenced(aTHX_ (encoder), (reference))
 #define snapshot(container)                      THX_snapshot(aTHX_ (container))
 

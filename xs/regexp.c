@@ -21,10 +21,13 @@ static const struct { char letter; U32 flag; } modifiers[] = {
 size_t
 regexp_modifiers(const REGEXP *regexp, char *letters)
 {
-    const char *shown = RX_WRAPPED(regexp) + 2; /* behind "(?" */
+    const char *shown = RX_WRAPPED(regexp);
+    const char *const end = shown + RX_WRAPLEN(regexp);
     size_t length = 0;
 
-    for (; *shown != ':' && length < MOST_MODIFIERS; shown++)
+    if (end - shown < 2 || shown[0] != '(' || shown[1] != '?') /* another engine's */
+        return 0;
+    for (shown += 2; shown < end && *shown != ':' && length < MOST_MODIFIERS; shown++)
         if (*shown != '^' && !(*shown == 'u' && RX_UTF8(regexp)))
             letters[length++] = *shown;
     return length;
@@ -75,15 +78,10 @@ THX_why_not(pTHX)
 {
     STRLEN length;
     const char *text = SvPV(ERRSV, length);
-    const char *end = text + length;
-    const char *at;
+    SV *where = sv_2mortal(newSVpvf(" at %s line ", CopFILE(PL_curcop)));
+    const char *end = rninstr(text, text + length, SvPVX(where), SvEND(where));
 
-    for (at = end; at > text; at--)
-        if (end - at > 4 && memEQ(at, " at ", 4)) {
-            end = at;
-            break;
-        }
-    return newSVpvn_flags(text, (STRLEN)(end - text), SVs_TEMP | SvUTF8(ERRSV));
+    return newSVpvn_flags(text, end ? (STRLEN)(end - text) : length, SVs_TEMP | SvUTF8(ERRSV));
 }
 
 SV *
@@ -139,8 +137,7 @@ THX_regexp_compile(pTHX_ const char *pattern, STRLEN length, bool utf8, const ch
         if (SvROK(answer))
             regexp = SvREFCNT_inc_simple_NN(SvRV(answer));
         else
-            *reason = newSVsv(sv_2mortal(newSVpvf("a regexp that perl does not take: %" SVf,
-                                                  SVfARG(THX_why_not(aTHX)))));
+            *reason = newSVpvf("a regexp that perl does not take: %" SVf, SVfARG(THX_why_not(aTHX)));
     }
     FREETMPS;
     LEAVE;

@@ -93,6 +93,16 @@
 #define SA_MAX_DEPTH 10000
 
 /*
+ Most bytes that a document may have read once more (copied strings, keys and class names), for each of its own.
+ */
+#define SA_COPIED_PER_BYTE 64
+
+/*
+ And for a document of any length.
+ */
+#define SA_COPIED_ANYWAY 1048576
+
+/*
  The item is a weak reference.
  */
 #define SA_ITEM_WEAK 1

@@ -61,17 +61,16 @@ THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *ke
     sa_value found;
     SV *value = NULL, *reason = NULL;
 
-    if (THX_fetch_document(aTHX_ decoder, map, key, &found) != SA_OK || GIMME_V == G_VOID) {
-        decoder_trim(decoder);
-        return NULL;
+    if (THX_fetch_document(aTHX_ decoder, map, key, &found) == SA_OK && GIMME_V != G_VOID) {
+        decoder->call = call;
+        decoder->key = key;
+        if (found.kind == SA_KIND_BYTES)
+            value = decode(decoder, decoder->document, found.length, &reason);
+        else
+            reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
     }
-    decoder->call = call;
-    decoder->key = key;
-    if (found.kind == SA_KIND_BYTES)
-        value = decode(decoder, decoder->document, found.length, &reason);
-    else
-        reason = newSVpvs_flags("byte 0: no document at all", SVs_TEMP);
-    if (!value)
+    decoder_trim(decoder);
+    if (reason)
         croak_method(call->method, "the value of %" SVf " is corrupt: %" SVf, SVfARG(bytes_shown(key)),
                      SVfARG(reason));
     return value;

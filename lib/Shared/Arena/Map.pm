@@ -310,10 +310,10 @@ number from others.
 =head2 What is refused
 
 L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob (a
-file handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature or of a
-class that has been removed, a regexp with code in it or without a reference to it, a string marked as UTF-8 that is
-none, an object whose overloaded dereference gives nothing that can be stored or never ends, or anything nested deeper
-than 10,000 levels. The message says what and where:
+file handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, or of a
+class that has been removed or has more than 100 parts (C<A::B::C> has three), a regexp with code in it or without a
+reference to it, a string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be
+stored or never ends, or anything nested deeper than 10,000 levels. The message says what and where:
 
   Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
 

@@ -11,7 +11,16 @@ pub struct sa_reader(Reader);
 /// Most open things in each other in a document.
 pub const SA_MAX_DEPTH: u32 = 10_000;
 
-const _: () = assert!(SA_MAX_DEPTH == shared_arena_sereal::MAX_DEPTH);
+/// Most bytes that a document may have read once more (copied strings, keys and class names), for each of its own.
+pub const SA_COPIED_PER_BYTE: usize = 64;
+/// And for a document of any length.
+pub const SA_COPIED_ANYWAY: usize = 1_048_576;
+
+const _: () = {
+    use shared_arena_sereal as sereal;
+    assert!(SA_MAX_DEPTH == sereal::MAX_DEPTH);
+    assert!(SA_COPIED_PER_BYTE == sereal::COPIED_PER_BYTE && SA_COPIED_ANYWAY == sereal::COPIED_ANYWAY);
+};
 
 /// What an item is. Those that open are followed by what lies in them, at one depth more.
 #[repr(C)]

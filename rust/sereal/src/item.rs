@@ -99,8 +99,8 @@ pub enum Sort {
 
 /// One scalar of a document, and what is said of it.
 ///
-/// It is flat, in C's layout, since it is written and read once for every scalar of every document: fields that neither `sort` nor a flag
-/// speaks of are left from the item before. The methods say the same in types.
+/// It is flat, in C's layout, since it is written and read once for every scalar of every document: fields that neither
+/// `sort` nor a flag speaks of are left from the item before. The methods say the same in types.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
 pub struct Item {

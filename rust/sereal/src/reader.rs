@@ -15,6 +15,7 @@ use crate::header;
 use crate::item::{Item, Sort, Text};
 use crate::tag;
 use copy::Copying;
+pub use copy::{COPIED_ANYWAY, COPIED_PER_BYTE};
 use track::Tracks;
 
 /// Most open things in each other.

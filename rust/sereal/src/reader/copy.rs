@@ -11,10 +11,10 @@ use crate::tag;
 
 /// What a copied item counts for beside its bytes: it may be one byte, and take much more memory.
 const BYTES_OF_ITEM: usize = 64;
-/// Most bytes that are copied, for each of the document.
-const MOST_PER_BYTE: u64 = 64;
+/// Most bytes that COPY and OBJECTV may have read once more, for each of the document.
+pub const COPIED_PER_BYTE: usize = 64;
 /// And for a document of any length.
-const MOST_ANYWAY: u64 = 1 << 20;
+pub const COPIED_ANYWAY: usize = 1 << 20;
 
 /// What goes on when the copied item is complete.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Reader {
     }
 
     fn count_copied(&mut self, bytes: usize, at: usize) -> Result<(), Stop> {
-        let most = MOST_PER_BYTE * self.length as u64 + MOST_ANYWAY;
+        let most = COPIED_PER_BYTE as u64 * self.length as u64 + COPIED_ANYWAY as u64;
         self.copied += bytes as u64;
         if self.copied > most {
             return Err(Reason::CopiedMuch(most).at(at));

@@ -113,6 +113,7 @@ fn a_track_bit_names_the_scalar_or_what_it_refers_to() {
     for (body, outline) in [
         // On the tag, or on what stands before it: the scalar.
         ("42 85 2902", "[0=5, same 0]"),
+        ("42 80 2902", "[0=0, same 0]"),
         ("42 e161 2902", "[0=\"a\", same 0]"),
         ("42 c0 2902", "[0=[], same 0]"),
         ("42 d0 2902", "[0={}, same 0]"),
@@ -218,6 +219,9 @@ fn a_document_that_is_a_string_is_known_at_a_look() {
         "3df3726c0500 26 03 6162",
         "3df3726c0500 26",
         "3df3726c0500 05",
+        // Nor is a tag in front of what could be a string's length and bytes.
+        "3df3726c0500 25 01 61",
+        "3df3726c0500 42 01 61",
         "3df3726c0500 3f 62 6162",
         "3df3726c0500 28 62 6162",
     ] {
