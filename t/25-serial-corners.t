@@ -8,7 +8,7 @@ use TestSerial;
 use TestTies;
 use Test::More;
 
-use Scalar::Util qw(blessed isweak refaddr weaken);
+use Scalar::Util qw(blessed isweak refaddr reftype weaken);
 use Shared::Arena;
 
 # What is stored with success can be fetched, is what it was, and costs nothing afterwards: corners of that promise.
@@ -60,6 +60,65 @@ subtest 'an overloaded object that is an element as well' => sub {
             alike $copy, $wanted, 'the element is what it is, the object what it gives';
         }
     }
+};
+
+subtest 'an object that another one stands for is an object in its own place' => sub {
+    our ($given, $asked);
+    { package My::FrontOfHash;   use overload '%{}' => sub { $given } }
+    { package My::FrontOfArray;  use overload '@{}' => sub { $given } }
+    { package My::FrontOfScalar; use overload '${}' => sub { $given } }
+    my %front = (HASH => 'My::FrontOfHash', ARRAY => 'My::FrontOfArray');
+    { package My::Itself; use overload '%{}' => sub { $asked++; $_[0] } }
+    my %stands = (
+        'a hash'                    => bless({ a => 1 }, 'My::Plain'),
+        'an array'                  => bless([1], 'My::Plain'),
+        'a scalar'                  => bless(\(my $text = 'text'), 'My::Plain'),
+        'a regexp'                  => qr/pattern/,
+        'one that answers itself'   => bless({ a => 1 }, 'My::Itself'),
+    );
+    for my $what (sort keys %stands) {
+        $given = $stands{$what};
+        my $front = bless [], $front{ reftype $given } || 'My::FrontOfScalar';
+        my %order = ('first' => [$given, $front], 'last' => [$front, $given]);
+        for my $order (sort keys %order) {
+            $asked = 0;
+            my $copy = copy_of($order{$order});
+            is blessed($copy->[$_]), blessed($given), "$what, $order: has its class" for 0, 1;
+            is refaddr($copy->[0]), refaddr($copy->[1]), 'and is there once';
+            is $asked, $what =~ /itself/ ? 1 : 0, 'asked once';
+        }
+    }
+};
+
+subtest 'code that iterates over the tied hash being stored' => sub {
+    quiet_perl_ok <<'END', 'a key that does when it becomes text';
+use strict; use warnings; use Shared::Arena;
+our ($hash, $times) = (undef, 0);
+{ package Key; use overload '""' => sub { 1 for keys %$main::hash; my @more = map { +{ a => $_ } } 1 .. 50; 'key ' . ++$main::times } }
+{
+    package Keys;
+    sub TIEHASH  { bless {} }
+    sub FIRSTKEY { $_[0]{count} = 1; bless [], 'Key' }
+    sub NEXTKEY  { $_[0]{count}++ < 3 ? bless([], 'Key') : undef }
+    sub FETCH    { 'value' }
+}
+tie my %tied, 'Keys';
+$hash = \%tied;
+my $map = Shared::Arena->create(size => 1 << 20)->map('m', slots => 4, serialise => 1);
+$map->store('k', \%tied) == 1 or die 'not stored';
+keys %{ ($map->fetch('k'))[0] } == 3 or die 'other keys';
+END
+    my $fetches = 0;
+    my $tied;
+    $tied = tied_hash({ a => 1, b => 2, c => 3 }, sub {
+        my ($method) = @_;
+        return if $method ne 'FETCH';
+        die "without end\n" if $fetches++ > 100;
+        my @keys = keys %$tied;
+    });
+    my $copy = eval { copy_of($tied) };
+    is $@, '', 'a FETCH that does';
+    is_deeply $copy, { a => 1, b => 2, c => 3 }, 'gives each value once';
 };
 
 subtest 'a weak reference to an object that keeps what its dereference gives' => sub {

@@ -61,7 +61,7 @@ THX_write_item(pTHX_ struct encoder *encoder, SV *item, const struct level *refe
             return GO_ON;
         }
         if (referred)
-            THX_see_referent(aTHX_ encoder, item, referred->weak_at);
+            THX_see_referent(aTHX_ encoder, item, referred->weak_at, referred->blessed);
         else
             THX_see(aTHX_ encoder, item, 0);
     }

@@ -22,31 +22,44 @@ THX_overloaded_dereference(pTHX_ SV *reference)
     return gv_handler(stash, to_sv_amg) ? to_sv_amg : 0;
 }
 
-SV *
-THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference)
+/* Each object is asked once, so one that gives another stands for what that stands for. */
+static SV *
+THX_ask(pTHX_ struct encoder *encoder, SV *reference, int round)
 {
-    int round;
+    SV *object = SvRV(reference);
+    const int method = overloaded_dereference(reference);
+    const struct sighting *sighting = method ? seen_find(&encoder->seen, AS_ORIGIN(object)) : NULL;
+    SV *given, *stands_for;
 
-    reference = sv_mortalcopy(reference); /* the caller's own can be changed by the code that runs */
-    for (round = 0; round < MOST_DEREFERENCES; round++) {
-        SV *referent = SvRV(reference);
-        const int method = overloaded_dereference(reference);
-        SV *given = method ? amagic_call(reference, &PL_sv_undef, method, AMGf_noright | AMGf_unary) : NULL;
-
-        if (!given)
-            return referent;
-        if (!SvROK(given)) {
-            refuse(encoder, "%" SVf " object whose overloaded dereference gives no reference",
-                   SVfARG(sv_ref(NULL, referent, TRUE)));
-            return NULL;
-        }
-        if (SvRV(given) == referent)
-            return referent;
-        reference = sv_mortalcopy(given);
+    if (!method)
+        return object;
+    if (sighting)
+        return sighting->stands_for;
+    if (round == MOST_DEREFERENCES) {
+        refuse(encoder, "%" SVf " object whose overloaded dereference never ends",
+               SVfARG(sv_ref(NULL, object, TRUE)));
+        return NULL;
     }
-    refuse(encoder, "%" SVf " object whose overloaded dereference never ends",
-           SVfARG(sv_ref(NULL, SvRV(reference), TRUE)));
-    return NULL;
+    sv_2mortal(SvREFCNT_inc_simple_NN(object));
+    reference = sv_mortalcopy(reference); /* the caller's own can be changed by the code that runs */
+    given = amagic_call(reference, &PL_sv_undef, method, AMGf_noright | AMGf_unary);
+    if (given && !SvROK(given)) {
+        refuse(encoder, "%" SVf " object whose overloaded dereference gives no reference",
+               SVfARG(sv_ref(NULL, object, TRUE)));
+        return NULL;
+    }
+    stands_for = !given || SvRV(given) == object ? object : THX_ask(aTHX_ encoder, sv_mortalcopy(given), round + 1);
+    if (stands_for) {
+        sv_2mortal(SvREFCNT_inc_simple_NN(stands_for));
+        seen_add(&encoder->seen, AS_ORIGIN(object), 0)->stands_for = stands_for;
+    }
+    return stands_for;
+}
+
+SV *
+THX_stood_for(pTHX_ struct encoder *encoder, SV *reference)
+{
+    return THX_ask(aTHX_ encoder, reference, 0);
 }
 
 static void
@@ -91,19 +104,24 @@ THX_copy_plain_hash(pTHX_ HV *hash, HV *copy)
     }
 }
 
+/* All keys first: an entry is only good until other code iterates over the hash. */
 static void
 THX_copy_tied_hash(pTHX_ HV *hash, HV *copy)
 {
+    AV *keys = (AV *)sv_2mortal((SV *)newAV());
     HE *entry;
+    SSize_t index;
 
     hv_iterinit(hash);
-    while ((entry = hv_iternext(hash))) {
-        SV *key = hv_iterkeysv(entry);
+    while ((entry = hv_iternext(hash)))
+        av_push(keys, newSVsv(hv_iterkeysv(entry)));
+    for (index = 0; index <= AvFILLp(keys); index++) {
+        SV *key = AvARRAY(keys)[index];
         STRLEN length;
         const char *text = SvPV(key, length); /* before SvUTF8: overloading sets it */
-        SV *own = newSVpvn_flags(text, length, SVs_TEMP | SvUTF8(key)); /* that one changes with the next entry */
-        SV *value = newSVsv(hv_iterval(hash, entry));
-        (void)hv_store_ent(copy, own, value, 0);
+        SV *own = newSVpvn_flags(text, length, SVs_TEMP | SvUTF8(key)); /* which FETCH does not see */
+        HE *found = hv_fetch_ent(hash, key, FALSE, 0);
+        (void)hv_store_ent(copy, own, found ? newSVsv(HeVAL(found)) : newSV(0), 0);
     }
 }
 

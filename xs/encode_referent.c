@@ -14,8 +14,11 @@ THX_write_class(pTHX_ struct encoder *encoder, HV *stash)
         return refuse(encoder, "object of a class that is gone");
     if (has_too_many_parts(HEK_KEY(name), HEK_LEN(name)))
         return refuse(encoder, "object of a class of more than %d parts", MOST_CLASS_PARTS);
-    if (!sighting)
+    if (!sighting) {
         seen_add(&encoder->seen, stash, sa_writer_position(encoder->writer) + 1);
+        if (encoder->guarded) /* its address is its name in there */
+            sv_2mortal(SvREFCNT_inc_simple_NN((SV *)stash));
+    }
     else if (may_copy(encoder, name)) {
         sa_writer_class_again(encoder->writer, sighting->offset);
         return GO_ON;
@@ -27,7 +30,7 @@ THX_write_class(pTHX_ struct encoder *encoder, HV *stash)
 static progress
 THX_write_array(pTHX_ struct encoder *encoder, AV *array, bool referred)
 {
-    struct level level = { LEVEL_ARRAY, (SV *)array, 0, AvFILLp(array) + 1, 0, NULL };
+    struct level level = { LEVEL_ARRAY, (SV *)array, 0, AvFILLp(array) + 1, 0, NULL, FALSE };
 
     sa_writer_array(encoder->writer, (size_t)level.count, referred);
     return level.count ? open_level(encoder, &level) : GO_ON;
@@ -36,7 +39,7 @@ THX_write_array(pTHX_ struct encoder *encoder, AV *array, bool referred)
 static progress
 THX_write_hash(pTHX_ struct encoder *encoder, HV *hash, bool referred)
 {
-    struct level level = { LEVEL_HASH, (SV *)hash, 0, (SSize_t)HvUSEDKEYS(hash), 0, NULL };
+    struct level level = { LEVEL_HASH, (SV *)hash, 0, (SSize_t)HvUSEDKEYS(hash), 0, NULL, FALSE };
 
     encoder->hashes++;
     sa_writer_hash(encoder->writer, (size_t)level.count, referred);
@@ -44,7 +47,7 @@ THX_write_hash(pTHX_ struct encoder *encoder, HV *hash, bool referred)
 }
 
 static progress
-THX_write_container(pTHX_ struct encoder *encoder, SV *container, size_t weak_at)
+THX_write_container(pTHX_ struct encoder *encoder, SV *container, size_t weak_at, bool blessed)
 {
     const bool shared = is_shared(encoder, container);
     SV *contents = container;
@@ -56,14 +59,14 @@ THX_write_container(pTHX_ struct encoder *encoder, SV *container, size_t weak_at
 
     if (shared) {
         sa_writer_reference(encoder->writer);
-        THX_see_referent(aTHX_ encoder, container, weak_at);
+        THX_see_referent(aTHX_ encoder, container, weak_at, blessed);
     }
     return SvTYPE(contents) == SVt_PVAV ? THX_write_array(aTHX_ encoder, (AV *)contents, !shared)
                                         : THX_write_hash(aTHX_ encoder, (HV *)contents, !shared);
 }
 
 static progress
-THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
+THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at, bool blessed)
 {
     const REGEXP *regexp = (const REGEXP *)thing;
     char modifiers[MOST_MODIFIERS];
@@ -73,7 +76,7 @@ THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
         return refuse(encoder, "REGEXP with code blocks");
     sa_writer_reference(encoder->writer);
     if (is_shared(encoder, thing))
-        THX_see_referent(aTHX_ encoder, thing, weak_at);
+        THX_see_referent(aTHX_ encoder, thing, weak_at, blessed);
     length = regexp_modifiers(regexp, modifiers);
     sa_writer_regexp(encoder->writer, (const uint8_t *)RX_PRECOMP(regexp), RX_PRELEN(regexp), cBOOL(RX_UTF8(regexp)),
                      (const uint8_t *)modifiers, length);
@@ -93,16 +96,16 @@ is_special_scalar(const SV *scalar)
 }
 
 static progress
-THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, size_t weak_at)
+THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, size_t weak_at, bool blessed)
 {
-    struct level level = { LEVEL_SCALAR, referent, 0, 0, weak_at, NULL };
+    struct level level = { LEVEL_SCALAR, referent, 0, 0, weak_at, NULL, blessed };
 
     switch (SvTYPE(referent)) {
     case SVt_PVAV:
     case SVt_PVHV:
-        return THX_write_container(aTHX_ encoder, referent, weak_at);
+        return THX_write_container(aTHX_ encoder, referent, weak_at, blessed);
     case SVt_REGEXP:
-        return THX_write_regexp(aTHX_ encoder, referent, weak_at);
+        return THX_write_regexp(aTHX_ encoder, referent, weak_at, blessed);
     default:
         if (is_special_scalar(referent))
             return refuse(encoder, "%s reference", sv_reftype(referent, FALSE));
@@ -111,7 +114,8 @@ THX_write_referent(pTHX_ struct encoder *encoder, SV *referent, size_t weak_at)
     }
 }
 
-/* A further reference. What was an element when it was written has no class yet. */
+/* A further reference. What was an element when it was written, or stood for an
+ * object, has no class yet. */
 static progress
 THX_write_same(pTHX_ struct encoder *encoder, const SV *referent, bool blessed, bool holds)
 {
@@ -129,26 +133,6 @@ THX_write_same(pTHX_ struct encoder *encoder, const SV *referent, bool blessed, 
     return GO_ON;
 }
 
-/* What an object with an overloaded dereference stands for, itself perhaps.
- * Asked once. NULL: refused. */
-static SV *
-THX_stood_for(pTHX_ struct encoder *encoder, SV *reference)
-{
-    SV *object = SvRV(reference);
-    const struct sighting *sighting = seen_find(&encoder->seen, AS_ORIGIN(object));
-    SV *given;
-
-    if (sighting)
-        return sighting->stands_for;
-    sv_2mortal(SvREFCNT_inc_simple_NN(object));
-    given = dereferenced(encoder, reference);
-    if (given) {
-        sv_2mortal(SvREFCNT_inc_simple_NN(given));
-        seen_add(&encoder->seen, AS_ORIGIN(object), 0)->stands_for = given;
-    }
-    return given;
-}
-
 progress
 THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
 {
@@ -164,7 +148,7 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
     if (overloaded_dereference(reference)) {
         if (!encoder->guarded)
             return NEEDS_GUARD;
-        referent = THX_stood_for(aTHX_ encoder, reference);
+        referent = stood_for(encoder, reference);
         if (!referent)
             return REFUSED;
     }
@@ -179,5 +163,5 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
         if (progress != GO_ON)
             return progress;
     }
-    return THX_write_referent(aTHX_ encoder, referent, weak_at);
+    return THX_write_referent(aTHX_ encoder, referent, weak_at, blessed || !SvOBJECT(referent));
 }

@@ -22,6 +22,7 @@ struct level {
     SSize_t count;  /* LEVEL_ARRAY: elements; LEVEL_HASH: pairs still to come */
     size_t weak_at; /* LEVEL_SCALAR: the WEAKEN of the reference to it; 0: none */
     HE *entry;      /* LEVEL_HASH: the entry that was written last */
+    bool blessed;   /* LEVEL_SCALAR: its class is written, if it has one */
 };
 
 struct encoder {
@@ -58,8 +59,8 @@ SV *THX_encode_path(pTHX_ const struct encoder *encoder);
 /* Which dereference the object behind a reference overloads: to_hv_amg, to_av_amg, to_sv_amg, or 0. */
 int THX_overloaded_dereference(pTHX_ SV *reference);
 
-/* What the overloaded dereference leads to: the referent itself when that is what it gives. NULL: refused. */
-SV *THX_dereferenced(pTHX_ struct encoder *encoder, SV *reference);
+/* What an object with an overloaded dereference stands for, itself perhaps. Asked once. NULL: refused. */
+SV *THX_stood_for(pTHX_ struct encoder *encoder, SV *reference);
 
 /* A plain array or hash of what the container holds now. Mortal, and so is what is in it. */
 SV *THX_snapshot(pTHX_ SV *container);
@@ -110,11 +111,11 @@ THX_see(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at)
     return sighting;
 }
 
-/* The same for what a reference points at: its class is written already. */
+/* The same for what a reference points at, and whether its class, if it has one, is written already. */
 static inline void
-THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_at)
+THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_at, bool blessed)
 {
-    THX_see(aTHX_ encoder, referent, weak_at)->blessed = TRUE;
+    THX_see(aTHX_ encoder, referent, weak_at)->blessed = blessed;
 }
 
 #define refuse(encoder, ...)                     THX_refuse(aTHX_ (encoder), __VA_ARGS__)
@@ -123,7 +124,7 @@ THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_
 #define write_scalar(encoder, value)             THX_write_scalar(aTHX_ (encoder), (value))
 #define encode_path(encoder)                     THX_encode_path(aTHX_ (encoder))
 #define overloaded_dereference(reference)        THX_overloaded_dereference(aTHX_ (reference))
-#define dereferenced(encoder, reference)         THX_dereferenced(aTHX_ (encoder), (reference))
+#define stood_for(encoder, reference)            THX_stood_for(aTHX_ (encoder), (reference))
 #define snapshot(container)                      THX_snapshot(aTHX_ (container))
 
 #endif
