@@ -50,7 +50,7 @@ sub modules { my ($name) = @_; return $name eq 'Sereal' ? qw(Sereal::Encoder Ser
 my @present = grep { eval join '', map({"require $_;"} modules($_)), '1' } qw(Sereal Storable JSON::XS CBOR::XS);
 
 my $arena = Shared::Arena->create(size => 18 << 20, regions => 2);
-my @shape = (slots => 512, slot_size => 16_384);
+my @shape = (slots => 512, slot_size => 16_000);
 my $map   = $arena->map('serialised', @shape, serialise => 1);
 my $bytes = $arena->map('bytes', @shape);
 

@@ -95,7 +95,7 @@ THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
 
 /* ---- The walk ---- */
 
-/* Most of what there is to write: text and integers that are nothing else,
+/* Most of what there is to write: text and numbers that are nothing else,
  * nothing's target and not magical. */
 static inline bool
 write_plain(struct encoder *encoder, const SV *item)
@@ -108,6 +108,9 @@ write_plain(struct encoder *encoder, const SV *item)
         return TRUE;
     case SVf_IOK:
         sa_writer_signed(encoder->writer, SvIVX(item));
+        return TRUE;
+    case SVf_NOK:
+        sa_writer_real(encoder->writer, SvNVX(item));
         return TRUE;
     default:
         return FALSE;

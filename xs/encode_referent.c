@@ -145,7 +145,7 @@ THX_write_reference(pTHX_ struct encoder *encoder, SV *reference)
         weak_at = sa_writer_position(encoder->writer);
         sa_writer_weaken(encoder->writer);
     }
-    if (overloaded_dereference(reference)) {
+    if (SvAMAGIC(reference) && overloaded_dereference(reference)) {
         if (!encoder->guarded)
             return NEEDS_GUARD;
         referent = stood_for(encoder, reference);

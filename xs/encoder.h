@@ -91,7 +91,8 @@ may_copy(struct encoder *encoder, const HEK *text)
 {
     const size_t copied = encoder->copied + (size_t)HEK_LEN(text) + MOST_BEFORE_TEXT;
 
-    if (copied > SA_COPIED_PER_BYTE * sa_writer_position(encoder->writer) + SA_COPIED_ANYWAY)
+    if (copied > SA_COPIED_ANYWAY
+        && copied > SA_COPIED_PER_BYTE * sa_writer_position(encoder->writer) + SA_COPIED_ANYWAY)
         return FALSE;
     encoder->copied = copied;
     return TRUE;
