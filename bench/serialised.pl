@@ -1,14 +1,15 @@
 #!/usr/bin/env perl
 # What it costs to store and to fetch a structure, beside the serialisers that a program could use itself.
 #
-#   perl -Mblib bench/serialised.pl [--rounds=100] [--calls=400]
+#   perl -Mblib bench/serialised.pl [--rounds=100] [--calls=400] [--piece=20] [--keys=64]
 #
 # For each structure: `store` and `fetch` of a map made with serialise => 1; `encode` and `decode` of Sereal objects that
 # are made once, without any map, to which the ratios refer; what a program does without serialise => 1, with each
 # serialiser that is installed: encode and store, fetch and decode; and storing and fetching bytes that are encoded
-# already. Then a short string, as it is in both kinds of map. All alternate in pieces of twenty calls, each to one of 64
-# keys that are there. Every contestant has a copy of the structure to itself, since some serialisers leave marks on
-# numbers. A fetch is timed with the freeing of what the one before returned.
+# already. Then a short string, as it is in both kinds of map. All alternate in pieces of so many calls, each to one of
+# so many keys that are there: short pieces and many keys, as in a program that does other things too, find little in the
+# processor's caches; long ones with one key find all. Every contestant has a copy of the structure to itself, since some
+# serialisers leave marks on numbers. A fetch is timed with the freeing of what the one before returned.
 #
 # Sereal, Storable, JSON::XS and CBOR::XS take part where they are (on Debian and Ubuntu: libsereal-encoder-perl,
 # libsereal-decoder-perl, libjson-xs-perl, libcbor-xs-perl); without Sereal there are no ratios. Takes about a minute.
@@ -22,8 +23,7 @@ use BenchClock;
 use BenchReport;
 use Shared::Arena;
 
-my $option = options(rounds => 100, calls => 400);
-my $piece  = 20;
+my $option = options(rounds => 100, calls => 400, piece => 20, keys => 64);
 
 my $text = substr 'The quick brown fox jumps over the lazy dog. ' x 25, 0, 1024;
 my %record = (id => 42, name => 'alice', email => 'alice@example.com', score => 1.5);
@@ -49,6 +49,7 @@ sub modules { my ($name) = @_; return $name eq 'Sereal' ? qw(Sereal::Encoder Ser
 
 my @present = grep { eval join '', map({"require $_;"} modules($_)), '1' } qw(Sereal Storable JSON::XS CBOR::XS);
 
+my $contestants_made = 0;
 my $arena = Shared::Arena->create(size => 18 << 20, regions => 2);
 my @shape = (slots => 512, slot_size => 16_000);
 my $map   = $arena->map('serialised', @shape, serialise => 1);
@@ -59,7 +60,8 @@ my %costs   = map { my $name = $_; $name => sub { costs(@{ $contestants{$name} }
 my $samples = race($option->{rounds}, %costs);
 
 heading('Structures',
-    sprintf '%d calls of each kind a round, %d rounds; nanoseconds a call.', @$option{qw(calls rounds)});
+    sprintf '%d calls of each kind a round, in pieces of %d, to %d keys; %d rounds; nanoseconds a call.',
+    @$option{qw(calls piece keys rounds)});
 for my $structure (@structures) {
     my ($name, $make) = @$structure;
     printf "%s:\n\n", ucfirst $name;
@@ -99,7 +101,8 @@ sub of_string {
 sub contestant {
     my ($name, $store, $fetch, %variable) = @_;
     my ($store_all, $fetch_all) = map { compile("\$got = $_ for \@{ \$_[0] }; return", %variable) } $store, $fetch;
-    my $keys = [map {"$name, key $_"} 1 .. 64];
+    my $number = ++$contestants_made;
+    my $keys   = [map {"user:$number:$_"} 1 .. $option->{keys}];
     $store_all->($keys);
     defined compile("local \$_ = \$_[0]; $fetch", %variable)->($keys->[0]) or die "$name: a slot is too small\n";
     return { name => $name, store => $store_all, fetch => $fetch_all, keys => $keys };
@@ -119,7 +122,7 @@ sub costs {
     for my $contestant (@contestants) {
         my $keys = $contestant->{keys};
         $contestant->{$_}->($keys) for 'store', 'fetch';
-        my $pieces = pieces([map { $keys->[rand @$keys] } 1 .. $option->{calls}], $piece);
+        my $pieces = pieces([map { $keys->[rand @$keys] } 1 .. $option->{calls}], $option->{piece});
         push @timed, map { [$contestant->{$_}, $pieces] } 'store', 'fetch';
     }
     my @costs = net_costs(@timed);

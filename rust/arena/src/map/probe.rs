@@ -138,7 +138,7 @@ impl Map {
 
     /// Finds a key, and lets `read` look at its buffer. What `read` returns is passed on only if the buffer was
     /// published when it was found and whole the while; `read` may run several times, and on bytes of any content.
-    #[inline]
+    #[inline(always)] // what it finds is large, and would be written and waited for on the way
     pub(super) fn seek<'a, T>(
         &'a self,
         key: &[u8],
