@@ -49,7 +49,7 @@ sub modules { my ($name) = @_; return $name eq 'Sereal' ? qw(Sereal::Encoder Ser
 
 my @present = grep { eval join '', map({"require $_;"} modules($_)), '1' } qw(Sereal Storable JSON::XS CBOR::XS);
 
-my $contestants_made = 0;
+my %number;    # of contestants, by name
 my $arena = Shared::Arena->create(size => 18 << 20, regions => 2);
 my @shape = (slots => 512, slot_size => 16_000);
 my $map   = $arena->map('serialised', @shape, serialise => 1);
@@ -101,7 +101,7 @@ sub of_string {
 sub contestant {
     my ($name, $store, $fetch, %variable) = @_;
     my ($store_all, $fetch_all) = map { compile("\$got = $_ for \@{ \$_[0] }; return", %variable) } $store, $fetch;
-    my $number = ++$contestants_made;
+    my $number = $number{$name} ||= 1 + keys %number;
     my $keys   = [map {"user:$number:$_"} 1 .. $option->{keys}];
     $store_all->($keys);
     defined compile("local \$_ = \$_[0]; $fetch", %variable)->($keys->[0]) or die "$name: a slot is too small\n";
