@@ -95,10 +95,26 @@ THX_write_key(pTHX_ struct encoder *encoder, const HEK *key)
 
 /* ---- The walk ---- */
 
-/* Most of what there is to write: text and numbers that are nothing else,
- * nothing's target and not magical. */
+/* An array or hash that one reference leads to, and about which there is nothing else. */
 static inline bool
-write_plain(struct encoder *encoder, const SV *item)
+THX_write_plain_container(pTHX_ struct encoder *encoder, SV *container)
+{
+    if (SvREFCNT(container) != 1 || encoder->depth == SA_MAX_DEPTH)
+        return FALSE;
+    switch (SvFLAGS(container) & (SVTYPEMASK | SVs_OBJECT | SVs_RMG | SVs_GMG | SVs_SMG)) {
+    case SVt_PVAV:
+        return !SvMAGIC(container) && write_array(encoder, (AV *)container, TRUE) == GO_ON;
+    case SVt_PVHV:
+        return !HASH_HAS_WEAK_REFERENCES(container) && write_hash(encoder, (HV *)container, TRUE) == GO_ON;
+    default:
+        return FALSE;
+    }
+}
+
+/* Most of what there is to write: text and numbers that are nothing else,
+ * nothing's target and not magical, and what holds such things. */
+static inline bool
+THX_write_plain(pTHX_ struct encoder *encoder, const SV *item)
 {
     if (SvREFCNT(item) != 1 || encoder->guarded || SvTYPE(item) > SVt_PVNV)
         return FALSE;
@@ -112,10 +128,14 @@ write_plain(struct encoder *encoder, const SV *item)
     case SVf_NOK:
         sa_writer_real(encoder->writer, SvNVX(item));
         return TRUE;
+    case SVf_ROK: /* not a weak one: its flag is SVf_IVisUV */
+        return THX_write_plain_container(aTHX_ encoder, SvRV(item));
     default:
         return FALSE;
     }
 }
+
+#define write_plain(encoder, item)   THX_write_plain(aTHX_ (encoder), (item))
 
 /* The children from the next one on, up to one that opens a level itself. */
 static progress

@@ -27,7 +27,7 @@ THX_write_class(pTHX_ struct encoder *encoder, HV *stash)
     return GO_ON;
 }
 
-static progress
+progress
 THX_write_array(pTHX_ struct encoder *encoder, AV *array, bool referred)
 {
     struct level level = { LEVEL_ARRAY, (SV *)array, 0, AvFILLp(array) + 1, 0, NULL, FALSE };
@@ -36,7 +36,7 @@ THX_write_array(pTHX_ struct encoder *encoder, AV *array, bool referred)
     return level.count ? open_level(encoder, &level) : GO_ON;
 }
 
-static progress
+progress
 THX_write_hash(pTHX_ struct encoder *encoder, HV *hash, bool referred)
 {
     struct level level = { LEVEL_HASH, (SV *)hash, 0, (SSize_t)HvUSEDKEYS(hash), 0, NULL, FALSE };
@@ -61,8 +61,8 @@ THX_write_container(pTHX_ struct encoder *encoder, SV *container, size_t weak_at
         sa_writer_reference(encoder->writer);
         THX_see_referent(aTHX_ encoder, container, weak_at, blessed);
     }
-    return SvTYPE(contents) == SVt_PVAV ? THX_write_array(aTHX_ encoder, (AV *)contents, !shared)
-                                        : THX_write_hash(aTHX_ encoder, (HV *)contents, !shared);
+    return SvTYPE(contents) == SVt_PVAV ? write_array(encoder, (AV *)contents, !shared)
+                                        : write_hash(encoder, (HV *)contents, !shared);
 }
 
 static progress

@@ -45,6 +45,10 @@ progress THX_refuse(pTHX_ struct encoder *encoder, const char *format, ...);
 /* Opens a level; its children are next. */
 progress THX_open_level(pTHX_ struct encoder *encoder, const struct level *level);
 
+/* An array or hash; `referred`: the one reference to it too. Its children are next. */
+progress THX_write_array(pTHX_ struct encoder *encoder, AV *array, bool referred);
+progress THX_write_hash(pTHX_ struct encoder *encoder, HV *hash, bool referred);
+
 /* Writes a reference and what it points at, the latter's children excepted. */
 progress THX_write_reference(pTHX_ struct encoder *encoder, SV *reference);
 
@@ -121,6 +125,8 @@ THX_see_referent(pTHX_ struct encoder *encoder, const SV *referent, size_t weak_
 
 #define refuse(encoder, ...)                     THX_refuse(aTHX_ (encoder), __VA_ARGS__)
 #define open_level(encoder, level)               THX_open_level(aTHX_ (encoder), (level))
+#define write_array(encoder, array, referred)    THX_write_array(aTHX_ (encoder), (array), (referred))
+#define write_hash(encoder, hash, referred)      THX_write_hash(aTHX_ (encoder), (hash), (referred))
 #define write_reference(encoder, reference)      THX_write_reference(aTHX_ (encoder), (reference))
 #define write_scalar(encoder, value)             THX_write_scalar(aTHX_ (encoder), (value))
 #define encode_path(encoder)                     THX_encode_path(aTHX_ (encoder))
