@@ -97,6 +97,34 @@ for my $wrap (@wrap) {
 }
 END
 
+quiet_perl_ok <<'END', 'so are rings of objects, with weak references back';
+use strict; use warnings; no warnings 'recursion'; use Scalar::Util 'weaken'; use Shared::Arena;
+our $gone = 0;
+sub C::DESTROY { $gone++ }
+my $map = Shared::Arena->create(size => 1 << 20)->map('m', slots => 4, slot_size => 120_000, serialise => 1);
+my $last = my $ring = bless [], 'C';
+for (2 .. 9999) {
+    my $next = bless [undef, $last], 'C';
+    weaken $next->[1];
+    $last = $last->[0] = $next;
+}
+$last->[0] = $ring;
+$map->store('k', $ring) == 1 or die 'not stored';
+$last->[0] = undef;
+undef $_ for $ring, $last;
+$gone == 9999 or die "$gone gone";
+for (1, 2) {
+    $gone = 0;
+    my ($copy) = $map->fetch('k');
+    my $end = $copy;
+    $end = $end->[0] while $end->[0] != $copy;
+    $end->[0] = undef;
+    undef $_ for $end, $copy;
+    $gone == 9999 or die "$gone of a copy gone";
+}
+our $whole = $map->fetch('k');    # is a ring until the program ends
+END
+
 intact_ok $map, 'whole';
 
 done_testing;

@@ -218,16 +218,31 @@ pub(crate) fn copy_out(words: &[AtomicU64], start: usize, out: &mut [MaybeUninit
     }
 }
 
+/// Up to seven bytes as a number, the first the lowest. Put together in a register: bytes that are written one by one and
+/// then read as a word would be waited for.
+#[inline]
+fn few(bytes: &[u8]) -> u64 {
+    let count = bytes.len();
+    match bytes {
+        [] => 0,
+        [a, b, c, d, ..] => {
+            let last = [bytes[count - 4], bytes[count - 3], bytes[count - 2], bytes[count - 1]];
+            u64::from(u32::from_le_bytes([*a, *b, *c, *d])) | u64::from(u32::from_le_bytes(last)) << (8 * (count - 4))
+        }
+        [first, ..] => {
+            let middle = u64::from(bytes[count / 2]) << (8 * (count / 2));
+            u64::from(*first) | middle | u64::from(bytes[count - 1]) << (8 * (count - 1))
+        }
+    }
+}
+
 /// Copies `from` to byte `start` of shared words that only this process writes. Panics when it does not fit.
 #[inline]
 pub(crate) fn copy_in(words: &[AtomicU64], start: usize, from: &[u8]) {
-    // Put together in a register: bytes written one by one and then read as a word would be waited for.
     let part = |word: &AtomicU64, skip: usize, from: &[u8]| {
-        let mut bits = u64::from_le(word.load(Ordering::Relaxed));
-        for (place, byte) in (skip..8).zip(from) {
-            bits = bits & !(0xff << (8 * place)) | u64::from(*byte) << (8 * place);
-        }
-        word.store(bits.to_le(), Ordering::Relaxed);
+        let mask = ((1 << (8 * from.len())) - 1) << (8 * skip);
+        let others = u64::from_le(word.load(Ordering::Relaxed)) & !mask;
+        word.store((others | few(from) << (8 * skip)).to_le(), Ordering::Relaxed);
     };
     let (head, rest) = from.split_at(head_length(start, from.len()));
     if !head.is_empty() {
