@@ -2,6 +2,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use TestArena;
 use Test::More;
 
 use Shared::Arena;
