@@ -16,6 +16,9 @@ pub const DEFAULT_SIZE: u64 = 1 << 20;
 /// `regions` where the caller names none.
 pub const DEFAULT_REGIONS: u32 = 64;
 
+/// Before a line is drawn: of no life that a process comes to.
+const NOT_DRAWN: u64 = u64::MAX;
+
 /// How often a creation that the system refused is tried again: others may have taken, for a moment, what there was.
 /// On a busy machine a moment may be long: the pauses double from this one, to 0.6 seconds in all.
 const CREATE_AGAIN: u32 = 8;
@@ -33,6 +36,8 @@ pub struct Arena {
     checked_life: AtomicU64,
     /// This process's line of statistics, and the life in which it was drawn; see [`Arena::line`].
     drawn_line: AtomicU64,
+    /// What says which life this is.
+    life: &'static AtomicU64,
 }
 
 impl Arena {
@@ -133,7 +138,8 @@ impl Arena {
             name: name.map(<[u8]>::to_vec),
             created,
             checked_life: AtomicU64::new(0),
-            drawn_line: AtomicU64::new(0),
+            drawn_line: AtomicU64::new(NOT_DRAWN),
+            life: process::life_word(),
         }))
     }
 
@@ -170,7 +176,8 @@ impl Arena {
     pub(crate) fn line(&self) -> usize {
         // Relaxed: a line only spreads the writes, any one serves.
         let drawn = self.drawn_line.load(Ordering::Relaxed);
-        if drawn >> 32 == process::life() & 0xffff_ffff {
+        // In a life that is new to us the word is 0, or not that in which ours was drawn.
+        if drawn >> 32 == self.life.load(Ordering::Relaxed) & 0xffff_ffff {
             drawn as u32 as usize
         } else {
             self.draw_line()
@@ -178,6 +185,7 @@ impl Arena {
     }
 
     #[cold]
+    #[inline(never)]
     fn draw_line(&self) -> usize {
         // Relaxed: as in `line`; threads that draw at once end with one of their lines.
         let line = self.mapping.header().processes.fetch_add(1, Ordering::Relaxed);
@@ -185,18 +193,23 @@ impl Arena {
         line as usize
     }
 
+    /// Takes one of the arena's locks, if that needs no more than a few instructions.
+    #[inline(always)] // as lock::acquire_at_once
+    pub(crate) fn lock_at_once<'a>(&'a self, word: &'a AtomicU32) -> Option<Guard<'a>> {
+        lock::acquire_at_once(word, self.court())
+    }
+
     /// Takes one of the arena's locks.
-    #[inline]
     pub(crate) fn lock<'a>(&'a self, word: &'a AtomicU32) -> Result<Guard<'a>> {
         lock::acquire(word, self.court())
     }
 
     /// Takes one of the arena's locks if nobody has it.
-    #[inline]
     pub(crate) fn try_lock<'a>(&'a self, word: &'a AtomicU32) -> Option<Guard<'a>> {
         lock::try_acquire(word, self.court())
     }
 
+    #[inline(always)]
     fn court(&self) -> Court<'_> {
         let raw = self.mapping.header();
         Court {

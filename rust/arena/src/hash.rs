@@ -20,7 +20,7 @@ impl KeyHash {
     }
 
     /// 64 bits for a key; every bit is as good as another.
-    #[inline]
+    #[inline(always)] // a call would cost as much as a short key
     pub(crate) fn of(&self, key: &[u8]) -> u64 {
         let mut hasher = self.0.build_hasher();
         hasher.write(key);

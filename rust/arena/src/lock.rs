@@ -31,6 +31,9 @@ use crate::patience::{self, Wait};
 use crate::process::{self, Thread};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
+#[cfg(all(test, not(miri)))]
+mod tests;
+
 const OWNER: u32 = 0x3fff_ffff;
 const OWNER_DIED: u32 = 0x4000_0000;
 const WAITERS: u32 = 0x8000_0000;
@@ -50,11 +53,15 @@ pub(crate) struct Court<'a> {
 
 impl Court<'_> {
     /// Once in the life of a process: says so in the arena if its thread ids mean something else there.
-    #[inline]
     fn admit(&self, thread: &Thread) {
-        if self.checked_life.load(Ordering::Relaxed) != thread.life {
+        if !self.has_admitted(thread) {
             self.compare_namespaces(thread.life);
         }
+    }
+
+    #[inline(always)]
+    fn has_admitted(&self, thread: &Thread) -> bool {
+        self.checked_life.load(Ordering::Relaxed) == thread.life
     }
 
     #[cold]
@@ -69,51 +76,57 @@ impl Court<'_> {
 
 /// A held lock; dropping it lets go.
 pub(crate) struct Guard<'a> {
-    word: &'a AtomicU32,
-    thread: Thread,
-    outer_pending: usize,
+    claimant: Claimant<'a>,
     /// The holder before us died inside: what the lock protects must be repaired first.
     pub owner_died: bool,
 }
 
-/// Takes the lock, waiting a bounded time.
+/// A thread, and the lock it wants or has.
+#[derive(Clone, Copy)]
+struct Claimant<'a> {
+    word: &'a AtomicU32,
+    thread: Thread,
+    /// What the kernel was told before.
+    outer_pending: usize,
+}
+
+/// Takes the lock if that is as simple as can be: it is free, nobody died in it, and the thread and its robust list are
+/// known. The common case in few instructions; None says nothing of the lock.
 #[inline(always)] // its guard would be written and waited for on the way
-pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard<'a>> {
-    let thread = process::thread();
-    court.admit(&thread);
-    let outer_pending = pending(&thread);
-    if outer_pending != 0 && outer_pending == entry(word, &thread) {
-        return Err(Error::Reentered);
-    }
-    let mut guard = Guard { word, thread, outer_pending, owner_died: false };
-    if !guard.try_take(0, 0) {
-        match wait(&mut guard, court) {
-            Ok(owner_died) => guard.owner_died = owner_died,
-            Err(error) => {
-                retract(&guard.thread, outer_pending);
-                std::mem::forget(guard);
-                return Err(error);
-            }
-        }
+pub(crate) fn acquire_at_once<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<Guard<'a>> {
+    let thread = process::known_thread()?;
+    let (head, _) = thread.robust_list()?;
+    let claimant = Claimant { word, thread, outer_pending: head.pending.load(Ordering::Relaxed) };
+    if !court.has_admitted(&thread) || !claimant.try_take(0, 0) {
+        return None;
     }
     failpoint::hit("lock.held");
-    Ok(guard)
+    Some(Guard { claimant, owner_died: false })
+}
+
+/// Takes the lock, waiting a bounded time.
+pub(crate) fn acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Result<Guard<'a>> {
+    let claimant = Claimant::new(word, court);
+    if claimant.reenters() {
+        return Err(Error::Reentered);
+    }
+    let mut owner_died = false;
+    if !claimant.try_take(0, 0) {
+        owner_died = wait(claimant, court)?;
+    }
+    failpoint::hit("lock.held");
+    Ok(Guard { claimant, owner_died })
 }
 
 /// Takes the lock if that needs no waiting.
-#[inline]
 pub(crate) fn try_acquire<'a>(word: &'a AtomicU32, court: Court<'_>) -> Option<Guard<'a>> {
-    let thread = process::thread();
-    court.admit(&thread);
+    let claimant = Claimant::new(word, court);
     let seen = word.load(Ordering::Relaxed);
-    let mut guard = Guard { word, thread, outer_pending: pending(&thread), owner_died: seen & OWNER_DIED != 0 };
     // A dead holder's word is taken with its mark, for the caller to repair.
-    if seen & OWNER == 0 && guard.try_take(seen, 0) {
+    if seen & OWNER == 0 && claimant.try_take(seen, 0) {
         failpoint::hit("lock.held");
-        return Some(guard);
+        return Some(Guard { claimant, owner_died: seen & OWNER_DIED != 0 });
     }
-    guard.owner_died = false;
-    std::mem::forget(guard);
     None
 }
 
@@ -121,13 +134,26 @@ impl Guard<'_> {
     /// What the dead holder left is in order: takes the mark off.
     pub(crate) fn repaired(&self) {
         // Relaxed: letting go releases what was repaired.
-        self.word.fetch_and(!OWNER_DIED, Ordering::Relaxed);
+        self.claimant.word.fetch_and(!OWNER_DIED, Ordering::Relaxed);
+    }
+}
+
+impl<'a> Claimant<'a> {
+    fn new(word: &'a AtomicU32, court: Court<'_>) -> Claimant<'a> {
+        let thread = process::thread();
+        court.admit(&thread);
+        Claimant { word, thread, outer_pending: pending(&thread) }
+    }
+
+    /// Whether this thread has that very lock.
+    fn reenters(&self) -> bool {
+        self.outer_pending != 0 && self.outer_pending == entry(self.word, &self.thread)
     }
 
     /// One attempt on a word that is free, with or without marks; `waiters` is a mark to add. On failure the kernel
     /// is left with what it was told before.
-    #[inline]
-    fn try_take(&mut self, free: u32, waiters: u32) -> bool {
+    #[inline(always)]
+    fn try_take(self, free: u32, waiters: u32) -> bool {
         if self.word.load(Ordering::Relaxed) != free {
             return false;
         }
@@ -187,10 +213,10 @@ fn retract(thread: &Thread, outer: usize) {
 
 /// The slow path: true when the last holder died inside.
 #[cold]
-fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
+fn wait(claimant: Claimant<'_>, court: Court<'_>) -> Result<bool> {
     const SPINS: u32 = 100;
     const TURN_NS: u64 = 5_000_000;
-    let word = guard.word;
+    let word = claimant.word;
     let mixed = court.mixed_namespaces.load(Ordering::Relaxed) != 0;
     let mut waited = Wait::resumed(word as *const AtomicU32 as usize);
     let mut seen_at = None;
@@ -200,13 +226,13 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
         let seen = word.load(Ordering::Relaxed);
         if seen & OWNER == 0 {
             // Having slept, we cannot know that nobody else does.
-            if guard.try_take(seen, slept) {
+            if claimant.try_take(seen, slept) {
                 return Ok(seen & OWNER_DIED != 0);
             }
             waited.changed_hands();
             continue;
         }
-        if seen & OWNER == guard.thread.id && !mixed {
+        if seen & OWNER == claimant.thread.id && !mixed {
             return Err(Error::Reentered);
         }
         if spins < SPINS {
@@ -218,7 +244,7 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
         waited.goes_on(seen & OWNER, now - seen_at.replace(now).unwrap_or(now));
         let left_ns = waited.left_ns();
         if left_ns == 0 {
-            return overdue(guard, seen, mixed, court, waited);
+            return overdue(claimant, seen, mixed, court, waited);
         }
         if slept != 0 && patience::waits_in_turns() {
             return Err(Error::Waiting(waited));
@@ -235,16 +261,17 @@ fn wait(guard: &mut Guard<'_>, court: Court<'_>) -> Result<bool> {
 
 /// The bound has passed. A holder that lives is never robbed; a word that names nobody, and that the kernel did
 /// not mark, was scribbled on, and is broken.
-fn overdue(guard: &mut Guard<'_>, seen: u32, mixed: bool, court: Court<'_>, waited: Wait) -> Result<bool> {
+fn overdue(claimant: Claimant<'_>, seen: u32, mixed: bool, court: Court<'_>, waited: Wait) -> Result<bool> {
     let holder = seen & OWNER;
     if !mixed && process::is_gone(holder) {
-        announce(guard.word, &guard.thread);
-        let taken = guard.thread.id | WAITERS | OWNER_DIED;
+        announce(claimant.word, &claimant.thread);
+        let taken = claimant.thread.id | WAITERS | OWNER_DIED;
         // SYNC(lock): as in try_take().
-        if guard.word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+        if claimant.word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             court.broken.fetch_add(1, Ordering::Relaxed);
             return Ok(true);
         }
+        retract(&claimant.thread, claimant.outer_pending);
     }
     Err(Error::Busy(waited))
 }
@@ -261,135 +288,24 @@ fn sleep(word: &AtomicU32, expected: u32, nanoseconds: u64) {
     }
 }
 
-impl Drop for Guard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        failpoint::hit("unlock.before");
-        // SYNC(lock): pairs with the acquires above; what we wrote is there for the next holder.
-        let seen = self.word.swap(0, Ordering::Release);
-        failpoint::hit("unlock.open");
-        if seen & WAITERS != 0 {
-            // SAFETY: as in sleep.
-            unsafe { libc::syscall(libc::SYS_futex, self.word as *const AtomicU32, libc::FUTEX_WAKE, 1) };
-        }
-        retract(&self.thread, self.outer_pending);
-    }
+#[cold]
+#[inline(never)]
+fn wake(word: &AtomicU32) {
+    // SAFETY: as in sleep.
+    unsafe { libc::syscall(libc::SYS_futex, word as *const AtomicU32, libc::FUTEX_WAKE, 1) };
 }
 
-#[cfg(all(test, not(miri)))]
-mod tests {
-    use super::*;
-
-    fn court() -> Court<'static> {
-        static BROKEN: AtomicU64 = AtomicU64::new(0);
-        static MIXED: AtomicU32 = AtomicU32::new(0);
-        static LIFE: AtomicU64 = AtomicU64::new(0);
-        let pid_namespace = process::pid_namespace();
-        Court { broken: &BROKEN, mixed_namespaces: &MIXED, pid_namespace, checked_life: &LIFE }
-    }
-
-    /// A word that processes share, as in an arena.
-    fn shared_word() -> &'static AtomicU32 {
-        let mapping = crate::mapping::anonymous(4096).unwrap();
-        let base = mapping.base();
-        std::mem::forget(mapping);
-        // SAFETY: the page stays mapped for ever, is zeroed and aligned.
-        unsafe { &*base.as_ptr().cast::<AtomicU32>() }
-    }
-
-    fn fork(child: impl FnOnce()) -> libc::pid_t {
-        // SAFETY: the child only runs code that allocates nothing, and leaves by _exit.
-        match unsafe { libc::fork() } {
-            0 => {
-                child();
-                // SAFETY: ends the child without running anything of the parent's.
-                unsafe { libc::_exit(0) }
-            }
-            pid => pid,
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let Claimant { word, thread, outer_pending } = self.claimant;
+        failpoint::hit("unlock.before");
+        // SYNC(lock): pairs with the acquires above; what we wrote is there for the next holder.
+        let seen = word.swap(0, Ordering::Release);
+        failpoint::hit("unlock.open");
+        if seen & WAITERS != 0 {
+            wake(word);
         }
-    }
-
-    fn wait_for(pid: libc::pid_t) {
-        let mut status = 0;
-        // SAFETY: waits for our own child.
-        assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
-    }
-
-    #[test]
-    fn a_dead_holder_leaves_a_mark_and_no_lock() {
-        let word = shared_word();
-        for _ in 0..50 {
-            let pid = fork(|| {
-                let held = acquire(word, court());
-                // SAFETY: the child ends itself while it holds the lock.
-                unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
-                drop(held);
-            });
-            wait_for(pid);
-            assert!(acquire(word, court()).unwrap().owner_died);
-            assert!(!acquire(word, court()).unwrap().owner_died);
-        }
-    }
-
-    #[test]
-    fn a_sleeping_waiter_is_woken_by_the_death_of_the_holder() {
-        let word = shared_word();
-        let pid = fork(|| {
-            let held = acquire(word, court());
-            // SAFETY: sleeps, then dies holding the lock.
-            unsafe {
-                libc::usleep(100_000);
-                libc::kill(libc::getpid(), libc::SIGKILL);
-            }
-            drop(held);
-        });
-        while word.load(Ordering::Relaxed) == 0 {
-            std::thread::yield_now();
-        }
-        assert!(acquire(word, court()).unwrap().owner_died);
-        wait_for(pid);
-    }
-
-    #[test]
-    fn a_lost_wake_up_costs_a_turn_and_not_the_whole_wait() {
-        let word = shared_word();
-        // Held by a thread that lives, and let go by one that never comes to wake us.
-        // SAFETY: getppid cannot fail and touches no memory.
-        let holder = unsafe { libc::getppid() } as u32;
-        word.store(holder, Ordering::SeqCst);
-        let waiter = std::thread::spawn(move || {
-            let started = clock::unfrozen_monotonic_ns();
-            drop(acquire(word, court()).unwrap());
-            clock::unfrozen_monotonic_ns() - started
-        });
-        while word.load(Ordering::SeqCst) & WAITERS == 0 {
-            std::thread::yield_now();
-        }
-        word.store(0, Ordering::SeqCst);
-        let waited_ms = waiter.join().unwrap() / 1_000_000;
-        assert!(waited_ms < patience::PATIENCE_MS - 1_000, "{waited_ms} ms");
-    }
-
-    #[test]
-    fn the_same_lock_twice_in_one_thread_is_an_error_and_the_first_stays() {
-        let word = shared_word();
-        let held = acquire(word, court()).unwrap();
-        assert!(matches!(acquire(word, court()), Err(Error::Reentered)));
-        assert!(try_acquire(word, court()).is_none());
-        assert_eq!(word.load(Ordering::Relaxed), held.thread.id);
-        assert_ne!(pending(&held.thread), held.outer_pending, "the kernel still knows of the first");
-    }
-
-    #[test]
-    fn a_child_locks_under_its_own_id() {
-        let word = shared_word();
-        drop(acquire(word, court()).unwrap());
-        let pid = fork(|| {
-            let held = acquire(word, court());
-            std::mem::forget(held);
-        });
-        wait_for(pid);
-        // The child ended without letting go: the kernel found its id in the word.
-        assert!(acquire(word, court()).unwrap().owner_died);
+        retract(&thread, outer_pending);
     }
 }

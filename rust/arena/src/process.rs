@@ -75,28 +75,38 @@ fn map_wiped() -> &'static Wiped {
     Box::leak(Box::new(Wiped { life: AtomicU64::new(0) }))
 }
 
+/// What a thread was told when it asked, and the page that says in which life of the process it holds.
+#[derive(Clone, Copy)]
+struct Known {
+    page: Option<&'static Wiped>,
+    thread: Thread,
+}
+
 thread_local! {
-    static KNOWN: Cell<(u64, u32, usize)> = const { Cell::new((0, 0, 0)) };
+    static KNOWN: Cell<Known> =
+        const { Cell::new(Known { page: None, thread: Thread { id: 0, life: 0, head: std::ptr::null() } }) };
 }
 
 /// The calling thread, as the kernel knows it now.
-#[inline]
 pub(crate) fn thread() -> Thread {
+    known_thread().unwrap_or_else(ask)
+}
+
+/// The same, if it was asked before in this life of the process.
+#[inline(always)]
+pub(crate) fn known_thread() -> Option<Thread> {
+    let Known { page, thread } = KNOWN.with(Cell::get);
     // Relaxed: the page is written by this process alone, and a stale value of another thread only means asking.
-    let life = wiped().life.load(Ordering::Relaxed);
-    let (known_life, id, head) = KNOWN.get();
-    if life != 0 && life == known_life {
-        return Thread { id, life, head: head as *const RobustListHead };
-    }
-    ask(life)
+    (page?.life.load(Ordering::Relaxed) == thread.life).then_some(thread)
 }
 
 #[cold]
-fn ask(life: u64) -> Thread {
-    let life = if life == 0 { begin_life() } else { life };
+fn ask() -> Thread {
+    let life = life();
     let (id, head) = ask_kernel();
-    KNOWN.set((life, id, head as usize));
-    Thread { id, life, head }
+    let thread = Thread { id, life, head };
+    KNOWN.set(Known { page: Some(wiped()), thread });
+    thread
 }
 
 /// Which life of the process this is: never 0, and another one in a forked child than in its parent.
@@ -107,6 +117,11 @@ pub(crate) fn life() -> u64 {
         0 => begin_life(),
         life => life,
     }
+}
+
+/// The word that [`life`] looks at, for who asks often: 0 until somebody has asked it in this life of the process.
+pub(crate) fn life_word() -> &'static AtomicU64 {
+    &wiped().life
 }
 
 #[cold]

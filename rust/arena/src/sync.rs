@@ -98,6 +98,7 @@ pub(crate) struct Pair {
     second: AtomicU64,
 }
 
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 const fn join(first: u64, second: u64) -> u128 {
     let (low, high) = if cfg!(target_endian = "little") { (first, second) } else { (second, first) };
     low as u128 | (high as u128) << 64
@@ -179,6 +180,9 @@ impl Pair {
     /// Swaps both words if both are as expected. Acquire and release, either way.
     #[inline]
     pub(crate) fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> Result<(u64, u64), (u64, u64)> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        return swap_in_place(self, old, new);
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         self.both()
             .compare_exchange(join(old.0, old.1), join(new.0, new.1), Ordering::AcqRel, Ordering::Acquire)
             .map(split)
@@ -186,35 +190,97 @@ impl Pair {
     }
 }
 
-/// Bytes of a partial word at the start of a copy, so that the rest begins on a word.
+/// The instruction written out where it is used, for processors that have it: no others open an arena
+/// (`Pair::is_lock_free`). What the crate offers calls it through a pointer, which costs as much again.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn swap_in_place(pair: &Pair, old: (u64, u64), new: (u64, u64)) -> Result<(u64, u64), (u64, u64)> {
+    let (first, second, is_swapped): (u64, u64, u8);
+    // SAFETY: the pair is aligned as the instruction asks. rbx, which is the compiler's, is put back; the other registers
+    // are named, as one that the compiler chose might be rbx. A locked instruction acquires and releases, and the compiler
+    // moves no other access over it.
+    unsafe {
+        core::arch::asm!(
+            "xchg rsi, rbx",
+            "lock cmpxchg16b xmmword ptr [rdi]",
+            "sete r8b",
+            "mov rbx, rsi",
+            in("rdi") pair,
+            inout("rsi") new.0 => _,
+            in("rcx") new.1,
+            inout("rax") old.0 => first,
+            inout("rdx") old.1 => second,
+            out("r8b") is_swapped,
+            options(nostack),
+        );
+    }
+    if is_swapped != 0 {
+        Ok((first, second))
+    } else {
+        Err((first, second))
+    }
+}
+
+/// The eight bytes from byte `start` of shared words on.
 #[inline]
-fn head_length(start: usize, length: usize) -> usize {
-    length.min((8 - start % 8) % 8)
+fn eight_at(words: &[AtomicU64], start: usize) -> [u8; 8] {
+    // Relaxed: whoever copies decides afterwards whether what was copied counts.
+    let word = |index: usize| u64::from_le(words[index].load(Ordering::Relaxed));
+    let (index, shift) = (start / 8, start % 8 * 8);
+    if shift == 0 {
+        return word(index).to_le_bytes();
+    }
+    (word(index) >> shift | word(index + 1) << (64 - shift)).to_le_bytes()
 }
 
 /// Copies `out.len()` bytes from byte `start` of shared words. Panics when they do not lie inside.
-#[inline]
+#[inline(always)] // most values are short
 pub(crate) fn copy_out(words: &[AtomicU64], start: usize, out: &mut [MaybeUninit<u8>]) {
-    let part = |word: &AtomicU64, skip: usize, out: &mut [MaybeUninit<u8>]| {
-        let bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-        for (to, from) in out.iter_mut().zip(&bytes[skip..]) {
+    let length = out.len();
+    if length < 8 {
+        return copy_few_out(words, start, out);
+    }
+    // Eight bytes known to be eight: one move. The first eight and the last may overlap those between, which begin on
+    // a word.
+    let head = (8 - start % 8) % 8;
+    let count = (length - head) / 8;
+    if head != 0 {
+        out[..8].copy_from_slice(&eight_at(words, start).map(MaybeUninit::new));
+    }
+    let middle = &words[(start + head) / 8..][..count];
+    for (to, word) in out[head..].chunks_exact_mut(8).zip(middle) {
+        to.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new));
+    }
+    if head + count * 8 < length {
+        out[length - 8..].copy_from_slice(&eight_at(words, start + length - 8).map(MaybeUninit::new));
+    }
+}
+
+/// The same for less than eight bytes. Puts them together in a register, as `few` takes them apart.
+#[inline]
+fn copy_few_out(words: &[AtomicU64], start: usize, out: &mut [MaybeUninit<u8>]) {
+    let word = |index: usize| u64::from_le(words[index].load(Ordering::Relaxed));
+    let (index, skip, length) = (start / 8, start % 8, out.len());
+    if length == 0 {
+        return;
+    }
+    let mut bytes = word(index) >> (8 * skip);
+    if skip + length > 8 {
+        bytes |= word(index + 1) << (64 - 8 * skip);
+    }
+    let mut put = |at: usize, from: &[u8]| {
+        for (to, from) in out[at..at + from.len()].iter_mut().zip(from) {
             to.write(*from);
         }
     };
-    let (head, rest) = out.split_at_mut(head_length(start, out.len()));
-    if !head.is_empty() {
-        part(&words[start / 8], start % 8, head);
-    }
-    let middle = (start + head.len()) / 8;
-    let count = rest.len() / 8;
-    let mut eights = rest.chunks_exact_mut(8);
-    for (to, word) in eights.by_ref().zip(&words[middle..middle + count]) {
-        // Eight bytes known to be eight: one move.
-        to.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new));
-    }
-    let tail = eights.into_remainder();
-    if !tail.is_empty() {
-        part(&words[middle + count], 0, tail);
+    let from = |at: usize| bytes >> (8 * at);
+    if length >= 4 {
+        put(0, &(from(0) as u32).to_le_bytes());
+        put(length - 4, &(from(length - 4) as u32).to_le_bytes());
+    } else {
+        put(0, &[from(0) as u8]);
+        put(length / 2, &[from(length / 2) as u8]);
+        put(length - 1, &[from(length - 1) as u8]);
     }
 }
 
@@ -236,29 +302,62 @@ fn few(bytes: &[u8]) -> u64 {
     }
 }
 
+/// Replaces the bytes of a word that are in `mask`, as numbers the lowest first.
+#[inline(always)]
+fn put(word: &AtomicU64, mask: u64, bytes: u64) {
+    let others = u64::from_le(word.load(Ordering::Relaxed)) & !mask;
+    word.store((others | bytes & mask).to_le(), Ordering::Relaxed);
+}
+
 /// Copies `from` to byte `start` of shared words that only this process writes. Panics when it does not fit.
-#[inline]
+#[inline(always)] // most copies are of a few words, at a place that is known where it is called
 pub(crate) fn copy_in(words: &[AtomicU64], start: usize, from: &[u8]) {
-    let part = |word: &AtomicU64, skip: usize, from: &[u8]| {
-        let mask = ((1 << (8 * from.len())) - 1) << (8 * skip);
-        let others = u64::from_le(word.load(Ordering::Relaxed)) & !mask;
-        word.store((others | few(from) << (8 * skip)).to_le(), Ordering::Relaxed);
-    };
-    let (head, rest) = from.split_at(head_length(start, from.len()));
-    if !head.is_empty() {
-        part(&words[start / 8], start % 8, head);
+    assert!(start.saturating_add(from.len()) <= words.len() * 8);
+    let skip = start % 8;
+    if from.len() < 8 {
+        return copy_in_few(&words[start / 8..], skip, from);
     }
-    let middle = (start + head.len()) / 8;
-    let count = rest.len() / 8;
-    let eights = rest.chunks_exact(8);
-    let tail = eights.remainder();
-    for (from, word) in eights.zip(&words[middle..middle + count]) {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(from);
-        word.store(u64::from_ne_bytes(bytes), Ordering::Relaxed);
+    // The words at both ends are cut from eight bytes that are read at once.
+    let (mut from, mut left) = (from.as_ptr(), from.len());
+    // SAFETY: `words` has room for all bytes from `start` on, and each step goes as far in both. The last eight bytes,
+    // of which the tail is cut, are there: `from` has that many.
+    unsafe {
+        let mut word = words.as_ptr().add(start / 8);
+        let eight = |from: *const u8| u64::from_le_bytes(from.cast::<[u8; 8]>().read());
+        if skip != 0 {
+            put(&*word, u64::MAX << (8 * skip), eight(from) << (8 * skip));
+            (word, from, left) = (word.add(1), from.add(8 - skip), left - (8 - skip));
+        }
+        while left >= 32 {
+            for next in 0..4 {
+                (*word.add(next)).store(eight(from.add(8 * next)).to_le(), Ordering::Relaxed);
+            }
+            (word, from, left) = (word.add(4), from.add(32), left - 32);
+        }
+        for words in [2, 1] {
+            if left >= 8 * words {
+                for next in 0..words {
+                    (*word.add(next)).store(eight(from.add(8 * next)).to_le(), Ordering::Relaxed);
+                }
+                (word, from, left) = (word.add(words), from.add(8 * words), left - 8 * words);
+            }
+        }
+        if left != 0 {
+            let unused = 8 * (8 - left);
+            put(&*word, u64::MAX >> unused, eight(from.add(left).sub(8)) >> unused);
+        }
     }
-    if !tail.is_empty() {
-        part(&words[middle + count], 0, tail);
+}
+
+/// Up to seven bytes, which lie in one word or two.
+#[inline]
+fn copy_in_few(words: &[AtomicU64], skip: usize, from: &[u8]) {
+    let (mask, bytes) = ((1 << (8 * from.len())) - 1, few(from));
+    if !from.is_empty() {
+        put(&words[0], mask << (8 * skip), bytes << (8 * skip));
+    }
+    if skip + from.len() > 8 {
+        put(&words[1], mask >> (64 - 8 * skip), bytes >> (64 - 8 * skip));
     }
 }
 
@@ -300,20 +399,28 @@ pub(crate) fn read_raw(cells: &[AtomicU8], out: &mut [MaybeUninit<u8>]) {
 }
 
 /// Whether the shared words begin with exactly these bytes. Panics when they are too few.
-#[inline]
+#[inline(always)] // keys are short, and compared by every call
 pub(crate) fn begins_with(words: &[AtomicU64], bytes: &[u8]) -> bool {
-    let mut chunks = bytes.chunks_exact(8);
-    let mut index = 0;
-    for chunk in chunks.by_ref() {
-        let mut word = [0; 8];
-        word.copy_from_slice(chunk);
-        if words[index].load(Ordering::Relaxed) != u64::from_ne_bytes(word) {
+    let word = |index: usize| u64::from_le(words[index].load(Ordering::Relaxed));
+    let eight = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let (whole, rest) = (bytes.len() / 8, bytes.len() % 8);
+    let beyond = 64 - 8 * rest;
+    if whole == 0 {
+        return rest == 0 || word(0) << beyond == few(bytes) << beyond;
+    }
+    if word(0) != eight(&bytes[..8]) {
+        return false;
+    }
+    if bytes.len() == 8 {
+        return true;
+    }
+    for index in 1..whole {
+        if word(index) != eight(&bytes[8 * index..8 * index + 8]) {
             return false;
         }
-        index += 1;
     }
-    let tail = chunks.remainder();
-    tail.is_empty() || words[index].load(Ordering::Relaxed).to_ne_bytes()[..tail.len()] == *tail
+    // The last eight bytes are one load.
+    rest == 0 || word(whole) << beyond == eight(&bytes[bytes.len() - 8..]) >> beyond << beyond
 }
 
 #[cfg(test)]
@@ -326,10 +433,10 @@ mod tests {
 
     #[test]
     fn bytes_survive_every_offset_and_length() {
-        let source: Vec<u8> = (0..40).collect();
+        let source: Vec<u8> = (0..if cfg!(miri) { 45 } else { 110 }).collect();
         for start in 0..17 {
             for length in 0..=source.len() {
-                let shared = words(8);
+                let shared = words(16);
                 copy_in(&shared, start, &source[..length]);
                 let mut out = vec![MaybeUninit::new(0); length];
                 copy_out(&shared, start, &mut out);
@@ -339,6 +446,16 @@ mod tests {
                 let whole: Vec<u8> = shared.iter().flat_map(|w| w.load(Ordering::Relaxed).to_ne_bytes()).collect();
                 assert!(whole[..start].iter().chain(&whole[start + length..]).all(|byte| *byte == 255));
             }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_copied() {
+        for (start, length) in [(0, 17), (1, 16), (9, 8), (15, 2), (16, 1), (17, 0), (usize::MAX, 1)] {
+            let shared = words(2);
+            let copied = std::panic::catch_unwind(|| copy_in(&shared, start, &[0; 17][..length]));
+            assert!(copied.is_err(), "{length} bytes at {start} of 16");
+            assert!(shared.iter().all(|word| word.load(Ordering::Relaxed) == u64::MAX));
         }
     }
 

@@ -8,6 +8,14 @@
 //! every figure is exact: 100 or 7 a minute, 3 a second, 1 an hour. How fine they can be depends on the bits that a
 //! table has for an arrival. Where they do not suffice (a limit of 999,983 a minute), units are a power of two of a
 //! request, still finer than a nanosecond, and whatever has to be rounded is rounded so that nothing comes early.
+//!
+//! An answer that is the same at every moment that a rough reading of the clock may stand for needs no exact one; the
+//! functions named `roughly` find such answers. Should the rough clock ever lag by more than [`MARGIN_NS`], a request is
+//! taken for one that came by that much more earlier, and nothing else changes.
+
+use super::divisor::Divisor;
+use super::fraction::{gcd, Fraction};
+use crate::clock::MARGIN_NS;
 
 /// Longest uptime that is told apart: nearly 54 years. Later, time stands still.
 const HORIZON_NS: u64 = 1_700_000_000_000_000_000;
@@ -24,11 +32,17 @@ pub(super) struct Gcra {
     /// Units of one request, and the same as a whole number, or 0 where a unit is more than a request.
     units: f64,
     whole_units: u128,
+    /// What a request of cost 1 takes, or 0 where a bucket never holds one, and how to divide by that.
+    one: u128,
+    by_one: Option<Divisor>,
     /// Virtual time is `clock * numerator / denominator`.
     numerator: u64,
     denominator: u64,
-    /// `numerator / denominator` in units of 2**-64. Not used where the denominator is 1.
-    reciprocal: u128,
+    /// `numerator / denominator`: the whole part, and the rest in units of 2**-64, rounded down.
+    whole_rate: u64,
+    rest_of_rate: u64,
+    /// No [`MARGIN_NS`] of virtual time takes more units, however it is rounded.
+    margin: u128,
 }
 
 /// A moment of virtual time, rounded both ways.
@@ -43,61 +57,6 @@ pub(super) enum Decision {
     /// The bucket's arrival from now on.
     Allow(u128),
     Deny,
-}
-
-/// A positive number as a fraction.
-#[derive(Clone, Copy, Debug)]
-struct Fraction {
-    count: u64,
-    of: u64,
-}
-
-impl Fraction {
-    /// The fraction that was meant: with a denominator up to 1,000 where one is as near as a double can be, since what
-    /// thirds or decimals lose in binary is not meant. None when there is none.
-    fn meant_by(value: f64) -> Option<Fraction> {
-        (1..=1000).find_map(|of| Fraction::near(value, of))
-    }
-
-    /// The same for a cost, which has to be found out fast: decimals of up to nine digits, halves to tenths and
-    /// twelfths, and what has few binary digits.
-    fn meant_by_cost(requests: f64) -> Option<Fraction> {
-        const DENOMINATORS: [u64; 5] = [1000, 2520, 1_000_000, 1 << 20, 1_000_000_000];
-        // From here on, a double is near every whole number.
-        const TOO_MANY: u64 = 1 << 48;
-        let near = DENOMINATORS.into_iter().find_map(|of| Fraction::near(requests, of));
-        near.filter(|meant| meant.count < TOO_MANY)
-    }
-
-    /// The fraction of that denominator, if one is as near as a double can be.
-    fn near(value: f64, of: u64) -> Option<Fraction> {
-        let count = nearly_whole(value * of as f64)?;
-        (1.0..1e18).contains(&count).then_some(Fraction { count: count as u64, of })
-    }
-
-    /// The nanoseconds of so many seconds, or what is near them to 60 bits.
-    fn nanoseconds_of(seconds: f64) -> Fraction {
-        const SECOND: f64 = 1e9;
-        const BITS: i32 = 60;
-        if let Some(Fraction { count, of }) = Fraction::meant_by(seconds) {
-            let common = gcd(SECOND as u128, u128::from(of)) as u64;
-            let (each, of) = (SECOND as u64 / common, of / common);
-            if let Some(count) = count.checked_mul(each).filter(|count| count >> BITS == 0) {
-                return Fraction { count, of };
-            }
-        }
-        let value = seconds * SECOND;
-        Fraction::meant_by(value).filter(|meant| meant.count >> BITS == 0).unwrap_or_else(|| {
-            let shift = (BITS - 1 - value.log2().floor() as i32).clamp(0, BITS);
-            Fraction { count: (value * 2f64.powi(shift)).round() as u64, of: 1 << shift }
-        })
-    }
-}
-
-/// The whole number that a double is, but for what a few operations on doubles lose.
-fn nearly_whole(value: f64) -> Option<f64> {
-    let whole = value.round();
-    ((value - whole).abs() <= value * 4.0 * f64::EPSILON).then_some(whole)
 }
 
 impl Gcra {
@@ -121,16 +80,31 @@ impl Gcra {
             }
             _ => (limit * units) as u64,
         };
-        let (numerator, denominator) = (capacity * window.of, window.count);
-        Gcra {
+        let rate = Fraction { count: capacity * window.of, of: window.count };
+        Gcra::of(limit, u128::from(capacity), units, whole_units, rate)
+    }
+
+    /// With everything that follows from these.
+    fn of(limit: f64, capacity: u128, units: f64, whole_units: u128, rate: Fraction) -> Gcra {
+        let Fraction { count: numerator, of: denominator } = rate;
+        // Two estimates may be off by one each.
+        let off = if denominator == 1 { 0 } else { 2 };
+        let mut gcra = Gcra {
             limit,
-            capacity: u128::from(capacity),
+            capacity,
             units,
             whole_units,
+            one: 0,
+            by_one: None,
             numerator,
             denominator,
-            reciprocal: (u128::from(numerator) << 64) / u128::from(denominator),
-        }
+            whole_rate: numerator / denominator,
+            rest_of_rate: ((u128::from(numerator % denominator) << 64) / u128::from(denominator)) as u64,
+            margin: (u128::from(MARGIN_NS) * u128::from(numerator)).div_ceil(u128::from(denominator)) + off,
+        };
+        gcra.one = gcra.other_cost(1.0).unwrap_or(0);
+        gcra.by_one = Divisor::new(gcra.one);
+        gcra
     }
 
     /// Requests that a full bucket holds.
@@ -138,17 +112,23 @@ impl Gcra {
         self.limit
     }
 
+    /// The virtual time of a clock reading, rounded down, or where the denominator is not 1, perhaps one less.
+    #[inline]
+    fn estimate(&self, clock_ns: u64) -> u128 {
+        let clock = u128::from(clock_ns.min(HORIZON_NS));
+        // Division by a constant: the reciprocal is less than one short, and the clock below 2**61.
+        clock * u128::from(self.whole_rate) + ((clock * u128::from(self.rest_of_rate)) >> 64)
+    }
+
     /// The virtual time of a clock reading.
     #[inline]
     pub(super) fn moment(&self, clock_ns: u64) -> Moment {
-        let clock = clock_ns.min(HORIZON_NS);
+        let estimate = self.estimate(clock_ns);
         if self.denominator == 1 {
-            let exact = u128::from(clock) * u128::from(self.numerator);
-            return Moment { floor: exact, ceiling: exact };
+            return Moment { floor: estimate, ceiling: estimate };
         }
-        // Division by a constant: the reciprocal is less than one short, the clock below 2**61, so the estimate is
-        // the quotient or one less; the remainder tells, and fits a word although its terms do not.
-        let mut floor = ((u128::from(clock) * self.reciprocal) >> 64) as u64;
+        // The remainder tells whether it is one less, and fits a word although its terms do not.
+        let (clock, mut floor) = (clock_ns.min(HORIZON_NS), estimate as u64);
         let mut rest = clock.wrapping_mul(self.numerator).wrapping_sub(floor.wrapping_mul(self.denominator));
         if rest >= self.denominator {
             floor += 1;
@@ -167,6 +147,15 @@ impl Gcra {
     /// What a cost takes from the bucket; None when no bucket ever holds so much.
     #[inline]
     pub(super) fn cost(&self, requests: f64) -> Option<u128> {
+        if requests == 1.0 && self.one != 0 {
+            Some(self.one)
+        } else {
+            self.other_cost(requests)
+        }
+    }
+
+    #[inline(never)]
+    fn other_cost(&self, requests: f64) -> Option<u128> {
         if requests >= self.limit {
             // What doubles lose is not meant: the limit as it was given may be a little more than it was taken for.
             return (requests <= self.limit * (1.0 + 4.0 * f64::EPSILON)).then_some(self.capacity);
@@ -199,6 +188,48 @@ impl Gcra {
         }
     }
 
+    /// What [`Gcra::decide`] says at whatever moment a rough reading stands for: None where it may differ, or where the
+    /// bucket may be full, since such a one starts to refill at the very moment.
+    #[inline]
+    pub(super) fn decide_roughly(&self, arrival: u128, rough_ns: u64, cost: u128) -> Option<Decision> {
+        let earliest = self.estimate(rough_ns);
+        let (latest, later) = (earliest + self.margin, arrival + cost);
+        if arrival > latest && later <= earliest + self.capacity {
+            Some(Decision::Allow(later))
+        } else if later > latest + self.capacity {
+            Some(Decision::Deny)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the bucket can pay at every moment from that reading on.
+    #[inline]
+    pub(super) fn pays_from(&self, arrival: u128, clock_ns: u64, cost: u128) -> bool {
+        arrival + cost <= self.estimate(clock_ns) + self.capacity
+    }
+
+    /// What [`Gcra::remaining`] says of cost 1 at the earliest moment that a rough reading stands for, if the whole part
+    /// is the same at every one: at most what remains, and less by no whole request. None where it may differ, or where
+    /// the bucket may just have become full or is more than empty.
+    #[inline]
+    pub(super) fn remaining_roughly(&self, arrival: u128, rough_ns: u64) -> Option<f64> {
+        let earliest = self.estimate(rough_ns);
+        let latest = earliest + self.margin;
+        if arrival <= earliest && self.whole_units != 0 {
+            return Some(self.limit);
+        }
+        let by_one = self.by_one?;
+        if arrival <= latest || arrival > earliest + self.capacity {
+            return None;
+        }
+        let (whole, rest) = by_one.divide(earliest + self.capacity - arrival);
+        if by_one.is_reached_by(rest, self.margin) {
+            return None;
+        }
+        Some(sum(whole as f64, rest as f64, by_one.double))
+    }
+
     /// How many times the bucket could pay so many requests now. The whole part is exact, the rest rounded down. A full
     /// bucket holds `limit` requests, although rounding may keep the last one until the clock's next nanosecond; but
     /// where a unit is more than a request, as many as it pays.
@@ -211,9 +242,14 @@ impl Gcra {
             Some(_) if is_full && requests == 1.0 && !is_coarse => self.limit,
             Some(cost) => {
                 // A full bucket pays any cost there is, once.
-                let whole = ((held / cost) as f64).max(f64::from(u8::from(is_full)));
-                let sum = whole + (held % cost) as f64 / cost as f64;
-                sum.min(below(whole + 1.0))
+                let (whole, rest) = match self.by_one {
+                    Some(by_one) if cost == self.one => {
+                        let (whole, rest) = by_one.divide(held);
+                        (whole as f64, rest as f64)
+                    }
+                    _ => ((held / cost) as f64, (held % cost) as f64),
+                };
+                sum(whole.max(f64::from(u8::from(is_full))), rest, cost as f64)
             }
             // More than a bucket holds: less than one.
             None if is_full => self.limit / requests,
@@ -233,6 +269,17 @@ impl Gcra {
     /// Nanoseconds from a clock reading until the bucket is full.
     pub(super) fn refill_ns(&self, arrival: u128, clock_ns: u64) -> u64 {
         self.clock_at(arrival).saturating_sub(clock_ns)
+    }
+}
+
+/// `whole + rest / of`, but below the next whole number.
+#[inline]
+fn sum(whole: f64, rest: f64, of: f64) -> f64 {
+    let sum = whole + rest / of;
+    if sum < whole + 1.0 {
+        sum
+    } else {
+        below(whole + 1.0)
     }
 }
 
@@ -264,23 +311,8 @@ fn exact(limit: f64, window: Fraction, finest: u64) -> Option<Gcra> {
             numerator *= factor;
         }
     }
-    Some(Gcra {
-        limit,
-        capacity: units * u128::from(requests.count) / u128::from(requests.of),
-        units: units as f64,
-        whole_units: units,
-        numerator: numerator as u64,
-        denominator: 1,
-        reciprocal: 0,
-    })
-}
-
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 {
-        a
-    } else {
-        gcd(b, a % b)
-    }
+    let capacity = units * u128::from(requests.count) / u128::from(requests.of);
+    Some(Gcra::of(limit, capacity, units as f64, units, Fraction { count: numerator as u64, of: 1 }))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! A rate limiter: one bucket per key, shared by every process.
 //!
-//! `gcra` decides, `table` keeps the buckets, `slot` says how they are written down. A check is one compare-and-swap, or
-//! two where a bucket begins; a refusal writes nothing but statistics; asking what remains writes nothing at all. A
-//! process that dies has spent or has not.
+//! `gcra` decides, with the arithmetic of `fraction` and `divisor`; `table` keeps the buckets, and `slot` says how they
+//! are written down. A check is one compare-and-swap, or two where a bucket begins; a refusal writes nothing but
+//! statistics; asking what remains writes nothing at all. A process that dies has spent or has not.
 
+mod divisor;
+mod fraction;
 mod gcra;
 mod slot;
 mod table;
@@ -18,7 +20,7 @@ use crate::sync::Ordering;
 use gcra::Gcra;
 use slot::Format;
 use std::sync::Arc;
-use table::{Home, Line, Outcome};
+use table::{Home, Line, Outcome, Time};
 
 /// Most requests a limit may have.
 pub const MAX_LIMIT: f64 = 1e9;
@@ -98,6 +100,21 @@ pub struct Outlook {
     pub retry_after: Option<u64>,
 }
 
+/// The clock that every process agrees on and nobody can set.
+struct Monotonic;
+
+impl Time for Monotonic {
+    #[inline]
+    fn rough_ns(&self) -> u64 {
+        clock::rough_monotonic_ns()
+    }
+
+    #[inline]
+    fn exact_ns(&self) -> u64 {
+        clock::monotonic_ns()
+    }
+}
+
 impl Limiter {
     /// The limiter of that name in the arena, carved now if nobody has.
     ///
@@ -153,7 +170,7 @@ impl Limiter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn home(&self, key: &[u8]) -> Home<'_> {
         Home::new(&self.table, self.format, self.arena.header.hash.of(key))
     }
@@ -173,26 +190,48 @@ impl Limiter {
         let outcome = match self.gcra.cost(cost) {
             None => Outcome::Denied,
             Some(0) => Outcome::Allowed,
-            Some(units) => self.home(key).spend(&self.gcra, clock::monotonic_ns, units, line),
+            Some(units) => self.home(key).spend(&self.gcra, &Monotonic, units, line),
         };
         line.count(outcome)
     }
 
     /// How many requests of that cost the key could make now; infinitely many that cost nothing. Writes nothing.
+    #[inline]
     #[must_use]
     pub fn remaining(&self, key: &[u8], cost: f64) -> f64 {
         let arrival = self.home(key).arrival();
+        if cost == 1.0 {
+            if let Some(remaining) = self.gcra.remaining_roughly(arrival, clock::rough_monotonic_ns()) {
+                return remaining;
+            }
+        }
+        self.remaining_exactly(arrival, cost)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remaining_exactly(&self, arrival: u128, cost: f64) -> f64 {
         self.gcra.remaining(arrival, self.gcra.moment(clock::monotonic_ns()), cost)
     }
 
     /// Seconds until `allow` with that cost says yes: 0 when it would now, infinite when it never will. Writes
     /// nothing.
+    #[inline]
     #[must_use]
     pub fn retry_after(&self, key: &[u8], cost: f64) -> f64 {
-        match self.gcra.cost(cost) {
-            None => f64::INFINITY,
-            Some(units) => seconds(self.gcra.wait_ns(self.home(key).arrival(), clock::monotonic_ns(), units)),
+        let Some(units) = self.gcra.cost(cost) else { return f64::INFINITY };
+        let arrival = self.home(key).arrival();
+        // What could be paid at any moment before can be now.
+        if self.gcra.pays_from(arrival, clock::reached_monotonic_ns(), units) {
+            return 0.0;
         }
+        self.retry_after_exactly(arrival, units)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn retry_after_exactly(&self, arrival: u128, units: u128) -> f64 {
+        seconds(self.gcra.wait_ns(arrival, clock::monotonic_ns(), units))
     }
 
     /// What a response should say: all of one moment. Writes nothing.

@@ -82,13 +82,19 @@ impl Format {
         match slot.1 {
             0 => Content::Empty,
             CLAIMS.. => Content::Claim,
-            high => Content::Bucket(u128::from(high - 1) << self.group_bits | u128::from(self.low_bits(slot.0))),
+            // Multiplied, which is less work for a processor than to shift two words.
+            high => {
+                Content::Bucket(u128::from(high - 1) * u128::from(self.mask + 1) + u128::from(self.low_bits(slot.0)))
+            }
         }
     }
 
     #[inline]
     pub(super) fn bucket(self, hash: u64, arrival: u128) -> (u64, u64) {
-        let second = (arrival >> self.group_bits) as u64 + 1;
+        // By so few bits, a word.
+        let bits = self.group_bits & 63;
+        let second = ((arrival >> 64) as u64) << 1 << (63 - bits) | arrival as u64 >> bits;
+        let second = second + 1;
         debug_assert!(second < CLAIMS, "Gcra keeps arrivals below");
         (hash & !self.mask | arrival as u64 & self.mask, second)
     }

@@ -86,9 +86,24 @@ pub(super) struct Home<'a> {
     hash: u64,
 }
 
+/// The clock of whoever asks: rough readings, and exact ones.
+pub(super) trait Time {
+    /// At or before now, by less than [`MARGIN_NS`](crate::clock::MARGIN_NS).
+    fn rough_ns(&self) -> u64;
+    fn exact_ns(&self) -> u64;
+}
+
+/// The key's bucket as it was seen.
+#[derive(Clone, Copy)]
+pub(super) struct Bucket {
+    slot: usize,
+    /// Both words.
+    seen: (u64, u64),
+    pub arrival: u128,
+}
+
 enum Lookup {
-    /// The key's bucket: its slot, both words, and the arrival.
-    Bucket(usize, (u64, u64), u128),
+    Bucket(Bucket),
     /// No bucket, but a claim.
     Claim(usize),
     Absent,
@@ -96,7 +111,7 @@ enum Lookup {
 
 impl<'a> Home<'a> {
     /// In a table of the format's size.
-    #[inline]
+    #[inline(always)]
     pub(super) fn new(table: &'a [BucketGroup], format: Format, hash: u64) -> Home<'a> {
         Home { group: &table[format.group_of(hash)].slots, format, hash }
     }
@@ -109,46 +124,106 @@ impl<'a> Home<'a> {
         (0..LINES).map(move |step| (start + step) % LINES * LINE_BUCKETS)
     }
 
+    /// Which slots of a line hold something of this key, a bit for each. They are looked at all at once: which one it
+    /// is differs from key to key, and a processor that has to guess guesses wrong.
+    #[inline]
+    fn own_in(&self, line: usize, order: Ordering) -> u32 {
+        let slots = &self.group[line..line + LINE_BUCKETS];
+        let is_own = |slot: &Pair| u32::from(self.format.is_of(slot.first(order), self.hash));
+        slots.iter().enumerate().fold(0, |own, (index, slot)| own | is_own(slot) << index)
+    }
+
     /// Goes through the slots that hold something of this key, in that order, until one of them gives a result.
     #[inline]
     fn find_own<R>(&self, order: Ordering, mut look: impl FnMut(usize) -> Option<R>) -> Option<R> {
         for line in self.lines() {
-            let mut slots = line..line + LINE_BUCKETS;
-            while let Some(slot) = slots.find(|slot| self.format.is_of(self.group[*slot].first(order), self.hash)) {
-                let result = look(slot);
+            let mut own = self.own_in(line, order);
+            while own != 0 {
+                let result = look(line + own.trailing_zeros() as usize);
                 if result.is_some() {
                     return result;
                 }
+                own &= own - 1;
             }
         }
         None
     }
 
+    /// The key's bucket if it is where it mostly is: in the first line, and alone there.
+    #[inline]
+    pub(super) fn glance(&self) -> Option<Bucket> {
+        let line = self.lines().next()?;
+        let own = self.own_in(line, Ordering::Relaxed);
+        if own == 0 {
+            return None;
+        }
+        let slot = line + own.trailing_zeros() as usize;
+        // SYNC(bucket): pairs with the release half of change().
+        let seen = self.group[slot].load(Ordering::Acquire);
+        match self.format.content(seen) {
+            Content::Bucket(arrival) if self.format.is_of(seen.0, self.hash) => Some(Bucket { slot, seen, arrival }),
+            _ => None,
+        }
+    }
+
     /// Spends `cost` from the key's bucket if it can pay.
-    pub(super) fn spend(&self, gcra: &Gcra, clock: impl Fn() -> u64, cost: u128, line: Line<'_>) -> Outcome {
-        let moment = || gcra.moment(clock());
+    #[inline(always)]
+    pub(super) fn spend(&self, gcra: &Gcra, time: &impl Time, cost: u128, line: Line<'_>) -> Outcome {
+        if let Some(bucket) = self.glance() {
+            if let Some(outcome) = self.spend_from(bucket, gcra, time, cost) {
+                return outcome;
+            }
+        }
+        self.spend_with_care(gcra, time, cost, line)
+    }
+
+    /// Spends from a bucket that was just seen. None when somebody else has changed it.
+    #[inline(always)]
+    fn spend_from(&self, bucket: Bucket, gcra: &Gcra, time: &impl Time, cost: u128) -> Option<Outcome> {
+        // The clock after the look-up: so no reading is older than the one with which the bucket was last spent from, and
+        // what is left there is not withheld from a process that was held up in between.
+        match gcra.decide_roughly(bucket.arrival, time.rough_ns(), cost) {
+            Some(decision) => self.carry_out(decision, bucket),
+            None => self.spend_exactly(bucket, gcra, time.exact_ns(), cost),
+        }
+    }
+
+    /// The same by an exact reading of the clock.
+    #[cold]
+    #[inline(never)]
+    fn spend_exactly(self, bucket: Bucket, gcra: &Gcra, clock_ns: u64, cost: u128) -> Option<Outcome> {
+        self.carry_out(gcra.decide(bucket.arrival, gcra.moment(clock_ns), cost), bucket)
+    }
+
+    #[inline(always)]
+    fn carry_out(&self, decision: Decision, bucket: Bucket) -> Option<Outcome> {
+        let Decision::Allow(later) = decision else { return Some(Outcome::Denied) };
+        if !self.change(bucket.slot, bucket.seen, self.format.bucket(self.hash, later)) {
+            return None;
+        }
+        failpoint::hit("bucket.spent");
+        Some(Outcome::Allowed)
+    }
+
+    /// The same, wherever the bucket is, whoever changes it, and whether there is one or not.
+    #[cold]
+    #[inline(never)]
+    fn spend_with_care(self, gcra: &Gcra, time: &impl Time, cost: u128, line: Line<'_>) -> Outcome {
+        let moment = || gcra.moment(time.exact_ns());
         for _ in 0..TRIES {
-            // The clock after the look-up: so no reading is older than the one with which the bucket was last spent
-            // from, and what is left there is not withheld from a process that was held up in between.
-            let found = self.look_up();
-            let now = moment();
-            match found {
-                Lookup::Bucket(slot, seen, arrival) => match gcra.decide(arrival, now, cost) {
-                    Decision::Deny => return Outcome::Denied,
-                    Decision::Allow(later) => {
-                        if self.change(slot, seen, self.format.bucket(self.hash, later)) {
-                            failpoint::hit("bucket.spent");
-                            return Outcome::Allowed;
-                        }
+            match self.look_up() {
+                Lookup::Bucket(bucket) => {
+                    if let Some(outcome) = self.spend_from(bucket, gcra, time, cost) {
+                        return outcome;
                     }
-                },
+                }
                 Lookup::Claim(slot) => {
                     if self.settle(slot, moment, cost) {
                         return Outcome::Allowed;
                     }
                 }
                 Lookup::Absent => {
-                    if let Some(slot) = self.claim(now, line) {
+                    if let Some(slot) = self.claim(moment(), line) {
                         if self.settle(slot, moment, cost) {
                             return Outcome::Allowed;
                         }
@@ -161,9 +236,16 @@ impl<'a> Home<'a> {
     }
 
     /// The arrival of the key's bucket; 0, which is a full bucket, when it has none. Writes nothing.
+    #[inline]
     pub(super) fn arrival(&self) -> u128 {
+        self.glance().map_or_else(|| self.arrival_anywhere(), |bucket| bucket.arrival)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn arrival_anywhere(self) -> u128 {
         match self.look_up() {
-            Lookup::Bucket(_, _, arrival) => arrival,
+            Lookup::Bucket(bucket) => bucket.arrival,
             Lookup::Claim(_) | Lookup::Absent => 0,
         }
     }
@@ -171,7 +253,7 @@ impl<'a> Home<'a> {
     /// Replaces the key's bucket, whatever its arrival. False when it has none.
     fn replace(&self, new: (u64, u64)) -> bool {
         for _ in 0..TRIES {
-            let Lookup::Bucket(slot, seen, _) = self.look_up() else { return false };
+            let Lookup::Bucket(Bucket { slot, seen, .. }) = self.look_up() else { return false };
             if self.change(slot, seen, new) {
                 return true;
             }
@@ -198,7 +280,7 @@ impl<'a> Home<'a> {
             let seen = self.group[slot].load(Ordering::Acquire);
             match self.format.content(seen) {
                 _ if !self.format.is_of(seen.0, self.hash) => None,
-                Content::Bucket(arrival) => Some(Lookup::Bucket(slot, seen, arrival)),
+                Content::Bucket(arrival) => Some(Lookup::Bucket(Bucket { slot, seen, arrival })),
                 Content::Claim => {
                     claim = claim.or(Some(slot));
                     None

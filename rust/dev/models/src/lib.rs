@@ -8,6 +8,7 @@
 // The files under test bring tests of their own, which are not for loom: here all tests are in `tests/`.
 #![cfg(not(test))]
 
+mod clock;
 mod failpoint;
 mod layout;
 mod rate;

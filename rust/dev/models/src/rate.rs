@@ -4,8 +4,16 @@
 
 #[allow(dead_code)]
 #[rustfmt::skip]
+#[path = "../../../arena/src/rate/fraction.rs"]
+mod fraction;
+#[allow(dead_code)]
+#[rustfmt::skip]
 #[path = "../../../arena/src/rate/gcra.rs"]
 mod gcra;
+#[allow(dead_code)]
+#[rustfmt::skip]
+#[path = "../../../arena/src/rate/divisor.rs"]
+mod divisor;
 #[allow(dead_code)]
 #[rustfmt::skip]
 #[path = "../../../arena/src/rate/slot.rs"]

@@ -6,6 +6,7 @@ mod oracle;
 mod policies;
 mod polling;
 mod random;
+mod roughly;
 mod side_by_side;
 
 use super::*;

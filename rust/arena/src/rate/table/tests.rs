@@ -9,6 +9,17 @@ struct Fixture {
 
 const SLOTS: u64 = GROUP_BUCKETS as u64;
 
+/// A clock whose rough readings are exact.
+impl<F: Fn() -> u64> Time for F {
+    fn rough_ns(&self) -> u64 {
+        self()
+    }
+
+    fn exact_ns(&self) -> u64 {
+        self()
+    }
+}
+
 impl Fixture {
     fn new() -> Fixture {
         // SAFETY: both are atomic words, for which zeros are a value.
@@ -24,7 +35,7 @@ impl Fixture {
     }
 
     fn spend(&self, gcra: &Gcra, hash: u64, clock: u64, requests: f64) -> Outcome {
-        self.home(hash).spend(gcra, || clock, gcra.cost(requests).unwrap(), self.line())
+        self.home(hash).spend(gcra, &|| clock, gcra.cost(requests).unwrap(), self.line())
     }
 
     fn slots(&self) -> Vec<(u64, u64)> {
@@ -147,7 +158,7 @@ fn a_check_that_was_slow_does_not_begin_its_key_in_the_past() {
         assert_eq!(fixture.copies(1), 0);
         0
     };
-    let outcome = fixture.home(1).spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
+    let outcome = fixture.home(1).spend(&gcra, &clock, gcra.cost(1.0).unwrap(), fixture.line());
     assert_eq!((outcome, fixture.evicted()), (Outcome::Allowed, 0));
     assert_eq!(1 + allowed(WINDOW + 1), 2, "at the later time");
 }
@@ -192,7 +203,7 @@ fn a_check_that_others_always_beat_gives_up_and_is_allowed_and_counted() {
         tries.set(number + 1);
         0
     };
-    let outcome = home_of_hash.spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
+    let outcome = home_of_hash.spend(&gcra, &clock, gcra.cost(1.0).unwrap(), fixture.line());
     assert_eq!((outcome, tries.get()), (Outcome::Contended, u64::from(TRIES)));
     assert!(fixture.line().count(outcome));
     let told = |cell: &crate::sync::AtomicU64| cell.load(Ordering::Relaxed);
@@ -213,6 +224,6 @@ fn a_check_that_was_held_up_while_another_spent_is_given_what_is_left() {
         }
         1_002
     };
-    let outcome = fixture.home(7).spend(&gcra, clock, gcra.cost(1.0).unwrap(), fixture.line());
+    let outcome = fixture.home(7).spend(&gcra, &clock, gcra.cost(1.0).unwrap(), fixture.line());
     assert_eq!(outcome, Outcome::Allowed, "the second of two");
 }

@@ -1,0 +1,146 @@
+//! Locks between real processes.
+
+use super::*;
+
+fn court() -> Court<'static> {
+    static BROKEN: AtomicU64 = AtomicU64::new(0);
+    static MIXED: AtomicU32 = AtomicU32::new(0);
+    static LIFE: AtomicU64 = AtomicU64::new(0);
+    let pid_namespace = process::pid_namespace();
+    Court { broken: &BROKEN, mixed_namespaces: &MIXED, pid_namespace, checked_life: &LIFE }
+}
+
+/// A word that processes share, as in an arena.
+fn shared_word() -> &'static AtomicU32 {
+    let mapping = crate::mapping::anonymous(4096).unwrap();
+    let base = mapping.base();
+    std::mem::forget(mapping);
+    // SAFETY: the page stays mapped for ever, is zeroed and aligned.
+    unsafe { &*base.as_ptr().cast::<AtomicU32>() }
+}
+
+fn fork(child: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child only runs code that allocates nothing, and leaves by _exit.
+    match unsafe { libc::fork() } {
+        0 => {
+            child();
+            // SAFETY: ends the child without running anything of the parent's.
+            unsafe { libc::_exit(0) }
+        }
+        pid => pid,
+    }
+}
+
+/// What it ended with.
+fn wait_for(pid: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: waits for our own child.
+    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
+    status
+}
+
+#[test]
+fn a_dead_holder_leaves_a_mark_and_no_lock() {
+    let word = shared_word();
+    for _ in 0..50 {
+        let pid = fork(|| {
+            let held = acquire(word, court());
+            // SAFETY: the child ends itself while it holds the lock.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+            drop(held);
+        });
+        wait_for(pid);
+        assert!(acquire(word, court()).unwrap().owner_died);
+        assert!(!acquire(word, court()).unwrap().owner_died);
+    }
+}
+
+#[test]
+fn a_sleeping_waiter_is_woken_by_the_death_of_the_holder() {
+    let word = shared_word();
+    let pid = fork(|| {
+        let held = acquire(word, court());
+        // SAFETY: sleeps, then dies holding the lock.
+        unsafe {
+            libc::usleep(100_000);
+            libc::kill(libc::getpid(), libc::SIGKILL);
+        }
+        drop(held);
+    });
+    while word.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    assert!(acquire(word, court()).unwrap().owner_died);
+    wait_for(pid);
+}
+
+#[test]
+fn a_lost_wake_up_costs_a_turn_and_not_the_whole_wait() {
+    let word = shared_word();
+    // Held by a thread that lives, and let go by one that never comes to wake us.
+    // SAFETY: getppid cannot fail and touches no memory.
+    let holder = unsafe { libc::getppid() } as u32;
+    word.store(holder, Ordering::SeqCst);
+    let waiter = std::thread::spawn(move || {
+        let started = clock::unfrozen_monotonic_ns();
+        drop(acquire(word, court()).unwrap());
+        clock::unfrozen_monotonic_ns() - started
+    });
+    while word.load(Ordering::SeqCst) & WAITERS == 0 {
+        std::thread::yield_now();
+    }
+    word.store(0, Ordering::SeqCst);
+    let waited_ms = waiter.join().unwrap() / 1_000_000;
+    assert!(waited_ms < patience::PATIENCE_MS - 1_000, "{waited_ms} ms");
+}
+
+#[test]
+fn the_same_lock_twice_in_one_thread_is_an_error_and_the_first_stays() {
+    let word = shared_word();
+    let held = acquire(word, court()).unwrap();
+    assert!(matches!(acquire(word, court()), Err(Error::Reentered)));
+    assert!(try_acquire(word, court()).is_none());
+    let Claimant { thread, outer_pending, .. } = held.claimant;
+    assert_eq!(word.load(Ordering::Relaxed), thread.id);
+    assert_ne!(pending(&thread), outer_pending, "the kernel still knows of the first");
+}
+
+#[test]
+fn a_child_locks_under_its_own_id() {
+    let word = shared_word();
+    for at_once in [false, true] {
+        drop(acquire(word, court()).unwrap());
+        let pid = fork(|| {
+            // At once only when it knows who it is: its parent's id is nothing to it.
+            let unknown = acquire_at_once(word, court()).is_none();
+            drop(acquire(word, court()));
+            let held = if at_once { acquire_at_once(word, court()) } else { acquire(word, court()).ok() };
+            // SAFETY: ends the child without running anything of the parent's.
+            unsafe { libc::_exit(i32::from(!(unknown && held.is_some()))) }
+        });
+        assert_eq!(wait_for(pid), 0);
+        // The child ended without letting go: the kernel found its id in the word.
+        assert!(acquire(word, court()).unwrap().owner_died);
+    }
+}
+
+#[test]
+fn a_lock_is_had_at_once_when_it_is_free_and_nobody_died_in_it() {
+    let word = shared_word();
+    drop(acquire(word, court()).unwrap());
+    let held = acquire_at_once(word, court()).unwrap();
+    assert_ne!(pending(&held.claimant.thread), held.claimant.outer_pending, "the kernel knows of it");
+    assert!(acquire_at_once(word, court()).is_none(), "nor twice");
+    std::thread::spawn(move || assert!(acquire_at_once(word, court()).is_none())).join().unwrap();
+    drop(held);
+    std::thread::spawn(move || {
+        assert!(acquire_at_once(word, court()).is_none(), "a thread asks who it is before");
+        drop(acquire(word, court()));
+        assert!(acquire_at_once(word, court()).is_some());
+    })
+    .join()
+    .unwrap();
+    word.store(OWNER_DIED, Ordering::SeqCst);
+    assert!(acquire_at_once(word, court()).is_none(), "what the dead left is repaired first");
+    assert!(acquire(word, court()).unwrap().owner_died);
+}
