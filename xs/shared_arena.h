@@ -139,6 +139,16 @@
 #define SA_UNTRACKED 4294967295
 
 /*
+ Longest string that `sa_short_text` makes a document of, in bytes.
+ */
+#define SA_SHORT_TEXT 31
+
+/*
+ Room for such a document.
+ */
+#define SA_SHORT_DOCUMENT 38
+
+/*
  What kind of value was fetched.
  */
 typedef enum sa_kind {
@@ -816,6 +826,19 @@ sa_status sa_map_incr(const struct sa_map *map,
                       struct sa_error *err);
 
 /*
+ Adds to a counter that is there: what `sa_map_incr` does first, for itself. False when that has to decide, and then
+ nothing has changed. Takes no lock.
+
+ # Safety
+ As `sa_map_exists`; `now` is writable.
+ */
+bool sa_map_count(const struct sa_map *map,
+                  const uint8_t *key,
+                  size_t key_len,
+                  int64_t by,
+                  int64_t *now);
+
+/*
  A counter's number. SA_ABSENT also when the key holds something else.
 
  # Safety
@@ -1069,6 +1092,17 @@ const char *sa_test_failpoint_name(uint32_t index, size_t *len);
  `name` points at `len` bytes; `err` is null or writable.
  */
 sa_status sa_test_failpoint(const char *name, size_t len, uint32_t action, struct sa_error *err);
+
+/*
+ The document of a short string that is not said to be UTF-8, made without a writer: its length; 0 for a string that
+ is longer.
+
+ # Safety
+ `start` points at `length` bytes; `document` has room for SA_SHORT_DOCUMENT.
+ */
+size_t sa_short_text(const uint8_t *start,
+                     size_t length,
+                     uint8_t *document);
 
 /*
  A writer that has begun no document.

@@ -9,7 +9,7 @@ use core::mem::size_of;
 /// The first bytes of every arena.
 pub const MAGIC: [u8; 8] = *b"ShArena\n";
 /// Raised with every change to the shared bytes.
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 /// Written as a native integer, so that a machine of the other byte order reads something else.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
@@ -110,39 +110,45 @@ pub(crate) struct MapHeader {
     pub reserved_b: [AtomicU64; 6],
 }
 
-/// A stripe of writers: their lock, their spare buffer, their share of the statistics, and a journal of the one
-/// change that may be under way. Two lines; everything but `lock` is written only while `lock` is held.
+/// A stripe of writers: their lock, their spare buffer, a journal of the one change that may be under way, and their
+/// share of the statistics. Everything but `lock` is written only while `lock` is held. Two lines, of which a store over
+/// a key that is there touches the first alone.
 #[repr(C, align(64))]
 pub(crate) struct Stripe {
     pub lock: AtomicU32,
     /// The buffer the next store fills.
     pub spare: AtomicU32,
-    pub used: AtomicU64,
-    /// This stripe's share of the map's tombstones; wraps below zero, the sum over stripes does not.
-    pub tombstones: AtomicU64,
-    pub expired: AtomicU64,
+    pub journal: Journal,
+    pub reserved: [AtomicU64; 2],
+    pub counts: StripeCounts,
+    /// What they are once the change under way is done; where it changes none, nothing in particular.
+    pub counts_after: StripeCounts,
     /// Grows when a buffer is freed: a search for a free one that saw it grow looks again.
     pub freed: AtomicU64,
     /// Where the next search for a free buffer starts: a word of the owner table, in the line that is being closed.
     pub cursor: AtomicU64,
-    pub reserved: [AtomicU64; 2],
-    pub journal: Journal,
 }
 
 /// A redo note, see `map/journal.rs`.
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Journal {
     /// 0, or the change that is under way.
     pub step: AtomicU64,
     /// Which index word it changes.
     pub position: AtomicU64,
-    /// The word before and after.
+    /// The word before.
     pub before: AtomicU64,
+    /// The word after, for an insert.
     pub after: AtomicU64,
     /// 0, or the buffer being claimed + 1, with bit 63 set when it was a tombstone.
     pub claim: AtomicU64,
-    /// The stripe's statistics once the change is done.
+}
+
+/// A stripe's share of the map's statistics.
+#[repr(C)]
+pub(crate) struct StripeCounts {
     pub used: AtomicU64,
+    /// Wraps below zero; the sum over stripes does not.
     pub tombstones: AtomicU64,
     pub expired: AtomicU64,
 }
@@ -241,13 +247,18 @@ unsafe impl Shared for AtomicU64 {}
 // SAFETY: an atomic byte.
 unsafe impl Shared for AtomicU8 {}
 
-/// `core::mem::offset_of!` came with Rust 1.77.
+/// Bytes aligned as any shared struct is.
+#[allow(dead_code)] // in older compilers, which do not see what constants use
+#[repr(align(64))]
+struct Place<const BYTES: usize>([u8; BYTES]);
+
+/// `core::mem::offset_of!` came with Rust 1.77, and constants that may point at an atomic with 1.83.
 macro_rules! offset_of {
     ($of:ty, $field:ident) => {{
-        let place = core::mem::MaybeUninit::<$of>::uninit();
-        let start = place.as_ptr();
+        let place = Place([0; size_of::<$of>()]);
+        let start = place.0.as_ptr();
         // SAFETY: both pointers are into `place`, and neither is read through.
-        unsafe { core::ptr::addr_of!((*start).$field).cast::<u8>().offset_from(start.cast::<u8>()) as usize }
+        unsafe { core::ptr::addr_of!((*start.cast::<$of>()).$field).cast::<u8>().offset_from(start) as usize }
     }};
 }
 
@@ -258,7 +269,8 @@ const _: () = {
     assert!(size_of::<RegistryEntry>() == 64 && offset_of!(RegistryEntry, offset) == 32);
     assert!(offset_of!(RegistryEntry, kind) == 56);
     assert!(size_of::<MapHeader>() == 128 && offset_of!(MapHeader, busy) == 64);
-    assert!(size_of::<Stripe>() == 128 && offset_of!(Stripe, journal) == 64);
+    assert!(size_of::<Stripe>() == 128 && offset_of!(Stripe, journal) == 8 && offset_of!(Stripe, counts) == 64);
+    assert!(offset_of!(Stripe, counts_after) == 88 && offset_of!(Stripe, freed) == 112);
     assert!(size_of::<Group>() == 64 && offset_of!(Group, words) == 8);
     assert!(size_of::<BufferHeader>() == BUFFER_HEADER as usize && offset_of!(BufferHeader, shape) == 24);
     assert!(size_of::<LimiterHeader>() == 128);

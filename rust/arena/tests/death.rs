@@ -127,6 +127,15 @@ const OPERATIONS: &[Operation] = &[
         outcomes: || vec![Some(b"old".to_vec()), Some(b"new".to_vec())],
     },
     Operation {
+        name: "overwrite of what has lapsed",
+        before: |map| {
+            map.store(KEY, Content::Bytes(b"old"), 1).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        },
+        run: |map| put(map, KEY, b"new"),
+        outcomes: || vec![None, Some(b"new".to_vec())],
+    },
+    Operation {
         name: "delete",
         before: |map| put(map, KEY, &long(b'A')),
         run: |map| assert!(map.delete(KEY).unwrap()),
@@ -218,6 +227,33 @@ fn a_death_during_the_repair_of_a_death_harms_nobody() {
                     check_survivors(&map, operation, &what);
                 }
             }
+        }
+    }
+}
+
+/// A store over a key that is there changes no figure and notes none, so what an earlier change noted must not count;
+/// one over a lapsed entry counts that, once.
+#[test]
+fn the_figures_after_a_dead_overwrite_are_those_before_it_or_after_it() {
+    let _turn = FORKING.lock().unwrap();
+    for ttl in [0, 1] {
+        for point in failpoint::NAMES {
+            let arena = Arena::create(None, 4 * 128 + 4096, 4).unwrap();
+            let map = Map::bind(&arena, b"m", MapShape { slots: 4, slot_size: 128, serialised: false }).unwrap();
+            map.store(KEY, Content::Bytes(b"old"), ttl).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(3 * ttl));
+            // Of a key that never was, one more is noted.
+            assert!(dies_at("reach.raised", || put(&map, b"never there", b"v")));
+            let before = map.figures();
+            assert_eq!((before.used, before.tombstones, before.expired), (1, 0, 0));
+            dies_at(point, || put(&map, KEY, b"new"));
+            let after = map.figures();
+            let stored = fetch(&map, KEY).as_deref() == Some(b"new");
+            let used = u64::from(stored || ttl == 0 || after.expired == 0);
+            let tombstones = 1 - used;
+            let expired = u64::from(ttl != 0 && (stored || used == 0));
+            assert_eq!((after.used, after.tombstones, after.expired), (used, tombstones, expired), "{point}, {ttl}");
+            map.verify().unwrap_or_else(|problem| panic!("{point}: {problem}"));
         }
     }
 }

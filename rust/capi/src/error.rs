@@ -3,6 +3,7 @@
 use libc::c_char;
 use shared_arena::patience::{self, Wait};
 use shared_arena::Error;
+use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// How a call ended: one of the `SA_…` codes below.
@@ -100,37 +101,56 @@ pub(crate) unsafe fn fill(out: *mut sa_error, status: sa_status, text: &str) -> 
 ///
 /// # Safety
 /// `out` is null or points at an sa_error.
+#[inline(always)] // so that a call which ends well is one function and passes no results through memory
 pub(crate) unsafe fn call(out: *mut sa_error, body: impl FnOnce() -> Result<sa_status, Error>) -> sa_status {
     // SAFETY: the caller's promise.
-    let earlier = unsafe { out.as_ref() }.filter(|error| patience::waits_in_turns() && error.waited_ns != 0);
-    let resumes = earlier.is_some();
-    if let Some(error) = earlier {
-        let sa_error { waited_ns, held_ns, holder, lock, .. } = *error;
-        patience::resume_wait(Wait { waited_ns, held_ns, holder, lock });
+    let resumes = patience::waits_in_turns() && unsafe { out.as_ref() }.is_some_and(|error| error.waited_ns != 0);
+    if resumes {
+        // SAFETY: as above, and not null.
+        unsafe { resume(&*out) };
     }
-    let result = catch_unwind(AssertUnwindSafe(body));
+    // SAFETY: the caller's promise.
+    let told = AssertUnwindSafe(|| body().unwrap_or_else(|error| unsafe { tell(out, error) }));
+    // SAFETY: as above.
+    let status = catch_unwind(told).unwrap_or_else(|panic| unsafe { tell_bug(out, panic) });
     if resumes {
         patience::resume_wait(Wait::default());
     }
-    match result {
-        Ok(Ok(status)) => status,
-        Ok(Err(Error::Waiting(wait))) => {
-            // SAFETY: as above.
-            if let Some(error) = unsafe { out.as_mut() } {
-                let Wait { waited_ns, held_ns, holder, lock } = wait;
-                (error.waited_ns, error.held_ns, error.holder, error.lock) = (waited_ns, held_ns, holder, lock);
-            }
-            SA_AGAIN
-        }
+    status
+}
+
+/// The call goes on waiting where it came back before.
+#[cold]
+fn resume(error: &sa_error) {
+    let sa_error { waited_ns, held_ns, holder, lock, .. } = *error;
+    patience::resume_wait(Wait { waited_ns, held_ns, holder, lock });
+}
+
+/// # Safety
+/// As `fill`.
+#[cold]
+#[inline(never)]
+unsafe fn tell(out: *mut sa_error, error: Error) -> sa_status {
+    if let Error::Waiting(Wait { waited_ns, held_ns, holder, lock }) = error {
         // SAFETY: the caller's promise.
-        Ok(Err(error)) => unsafe { fill(out, code(&error), &error.to_string()) },
-        Err(panic) => {
-            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            // SAFETY: as above.
-            unsafe { fill(out, SA_INTERNAL, &format!("a bug in the library: {text}")) }
+        if let Some(error) = unsafe { out.as_mut() } {
+            (error.waited_ns, error.held_ns, error.holder, error.lock) = (waited_ns, held_ns, holder, lock);
         }
+        return SA_AGAIN;
     }
+    // SAFETY: the caller's promise.
+    unsafe { fill(out, code(&error), &error.to_string()) }
+}
+
+/// # Safety
+/// As `fill`.
+#[cold]
+#[inline(never)]
+unsafe fn tell_bug(out: *mut sa_error, panic: Box<dyn Any + Send>) -> sa_status {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    // SAFETY: the caller's promise.
+    unsafe { fill(out, SA_INTERNAL, &format!("a bug in the library: {text}")) }
 }
 
 /// Lets every call of this process that must wait for a lock return SA_AGAIN after a turn of a few milliseconds, so

@@ -4,7 +4,7 @@ use crate::arena::sa_arena;
 use crate::error::*;
 use crate::{bytes, room};
 use libc::c_char;
-use shared_arena::{Content, Counted, Map, MapShape, NextKey, Read, Stored};
+use shared_arena::{Content, Counted, Error, Map, MapShape, NextKey, Read, Stored};
 
 /// A map, bound in this process. It keeps its arena's mapping.
 pub struct sa_map(Map);
@@ -107,14 +107,23 @@ pub unsafe extern "C" fn sa_map_store(
     // SAFETY: the caller's promises.
     unsafe {
         call(err, || {
-            let content = if value.is_null() { Content::Undefined } else { Content::Bytes(bytes(value, value_len)) };
-            Ok(match (*map).0.store(bytes(key, key_len), content, ttl_ms)? {
+            let (map, key) = (&(*map).0, bytes(key, key_len));
+            let stored = match value.is_null() {
+                true => store_undefined(map, key, ttl_ms)?,
+                false => map.store(key, Content::Bytes(std::slice::from_raw_parts(value, value_len)), ttl_ms)?,
+            };
+            Ok(match stored {
                 Stored::Yes => SA_OK,
                 Stored::Full => SA_FULL,
                 Stored::TooLarge => SA_TOO_LARGE,
             })
         })
     }
+}
+
+#[inline(never)] // so that the common store knows what kind of value it has
+fn store_undefined(map: &Map, key: &[u8], ttl_ms: u64) -> Result<Stored, Error> {
+    map.store(key, Content::Undefined, ttl_ms)
 }
 
 /// Fetches a value into `out`. SA_OK, SA_ABSENT; SA_SHORT when the value has more bytes than `capacity`: then
@@ -205,6 +214,27 @@ pub unsafe extern "C" fn sa_map_incr(
             })
         })
     }
+}
+
+/// Adds to a counter that is there: what `sa_map_incr` does first, for itself. False when that has to decide, and then
+/// nothing has changed. Takes no lock.
+///
+/// # Safety
+/// As `sa_map_exists`; `now` is writable.
+#[no_mangle]
+pub unsafe extern "C" fn sa_map_count(
+    map: *const sa_map,
+    key: *const u8,
+    key_len: usize,
+    by: i64,
+    now: *mut i64,
+) -> bool {
+    // SAFETY: the caller's promises.
+    quietly(false, || unsafe {
+        let Some(number) = (*map).0.count(bytes(key, key_len), by) else { return false };
+        now.write(number);
+        true
+    })
 }
 
 /// A counter's number. SA_ABSENT also when the key holds something else.

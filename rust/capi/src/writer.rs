@@ -2,7 +2,7 @@
 
 use crate::bytes;
 use crate::error::quietly;
-use shared_arena_sereal::Writer;
+use shared_arena_sereal::{short_text, Writer, SHORT_DOCUMENT, SHORT_TEXT};
 use std::ptr;
 
 /// A writer of documents, one after the other. Whoever holds it says what there is, in the order of the format. None of
@@ -11,6 +11,28 @@ use std::ptr;
 pub struct sa_writer(Writer);
 
 // Nothing in the writer can panic, so its calls are not wrapped: each is a few nanoseconds.
+
+/// Longest string that `sa_short_text` makes a document of, in bytes.
+pub const SA_SHORT_TEXT: usize = 31;
+/// Room for such a document.
+pub const SA_SHORT_DOCUMENT: usize = 38;
+
+const _: () = assert!(SA_SHORT_TEXT == SHORT_TEXT && SA_SHORT_DOCUMENT == SHORT_DOCUMENT);
+
+/// The document of a short string that is not said to be UTF-8, made without a writer: its length; 0 for a string that
+/// is longer.
+///
+/// # Safety
+/// `start` points at `length` bytes; `document` has room for SA_SHORT_DOCUMENT.
+#[no_mangle]
+pub unsafe extern "C" fn sa_short_text(start: *const u8, length: usize, document: *mut u8) -> usize {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Some((made, length)) = short_text(bytes(start, length)) else { return 0 };
+        document.cast::<[u8; SHORT_DOCUMENT]>().write(made);
+        length
+    }
+}
 
 /// A writer that has begun no document.
 #[no_mangle]

@@ -22,7 +22,7 @@ mod writer;
 pub use error::{Error, Reason, Role};
 pub use item::{flag, Item, Kind, Sort, Span, Text, UNTRACKED};
 pub use reader::{text, Reader, COPIED_ANYWAY, COPIED_PER_BYTE, MAX_DEPTH, MAX_DOCUMENT};
-pub use writer::Writer;
+pub use writer::{short_text, Writer, SHORT_DOCUMENT, SHORT_TEXT};
 
 #[cfg(test)]
 mod testing;

@@ -306,5 +306,24 @@ impl Writer {
     }
 }
 
+/// Longest string that [`short_text`] makes a document of, in bytes.
+pub const SHORT_TEXT: usize = MOST_SHORT;
+/// Room for such a document.
+pub const SHORT_DOCUMENT: usize = header::WRITTEN.len() + 1 + SHORT_TEXT;
+
+/// The document that a [`Writer`] makes of a short string that is not said to be UTF-8, without one, and how long it is.
+/// None for a string that is longer.
+#[inline]
+#[must_use]
+pub fn short_text(bytes: &[u8]) -> Option<([u8; SHORT_DOCUMENT], usize)> {
+    let mut document = [0; SHORT_DOCUMENT];
+    let (head, body) = document.split_at_mut(header::WRITTEN.len());
+    let (tag, place) = body.split_first_mut()?;
+    place.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    head.copy_from_slice(&header::WRITTEN);
+    *tag = tag::SHORT_BINARY | bytes.len() as u8;
+    Some((document, header::WRITTEN.len() + 1 + bytes.len()))
+}
+
 #[cfg(test)]
 mod tests;

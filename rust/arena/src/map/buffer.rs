@@ -60,6 +60,7 @@ impl Facts {
     }
 
     /// None for a word nobody writes.
+    #[inline(always)] // as Map::look()
     fn unpack(word: u64) -> Option<Facts> {
         let kind = match word & 7 {
             0 => Kind::Bytes,
@@ -124,15 +125,17 @@ impl Buffer<'_> {
     }
 
     /// Kind and lengths, if they are possible here.
-    #[inline]
+    #[inline(always)] // as Map::look()
     pub(super) fn facts(&self) -> Option<Facts> {
-        Facts::unpack(self.header.shape.load(Ordering::Relaxed))
-            .filter(|facts| facts.key_length + facts.value_length <= self.body.len() * 8)
+        match Facts::unpack(self.header.shape.load(Ordering::Relaxed)) {
+            Some(facts) if facts.key_length + facts.value_length <= self.body.len() * 8 => Some(facts),
+            _ => None,
+        }
     }
 
-    #[inline]
+    #[inline(always)] // as Map::look()
     pub(super) fn has_key(&self, key: &[u8]) -> bool {
-        key.len() <= self.body.len() * 8 && sync::begins_with(self.body, key)
+        sync::begins_with(self.body, key)
     }
 
     #[inline]
@@ -156,7 +159,7 @@ impl Buffer<'_> {
     }
 
     /// Copies the value out; `facts` bounds it, and `out` is as long as the value.
-    #[inline]
+    #[inline(always)] // as Map::look()
     pub(super) fn copy_value(&self, facts: Facts, out: &mut [MaybeUninit<u8>]) {
         sync::copy_out(self.body, facts.key_length, out);
     }
@@ -187,6 +190,7 @@ impl Buffer<'_> {
     }
 
     /// Writes an entry into a buffer that nobody else writes and no word names. Key and value fit.
+    #[inline(always)] // what is stored is known where it is called
     pub(super) fn fill(&self, key: &[u8], content: Content<'_>, deadline: u64) {
         let header = self.header;
         let old = header.incarnation.first(Ordering::Relaxed);

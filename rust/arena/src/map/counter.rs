@@ -6,15 +6,16 @@
 
 use super::buffer::Kind;
 use super::probe::Seek;
+use super::reading::{Number, RawNumber};
 use super::write::{Decision, Upsert};
 use super::{Content, Map};
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Each failed attempt is another process's success; so many in a row are only had by writing over the memory.
-const MOST_ATTEMPTS: u32 = 100_000_000;
-/// The same for meeting, under the lock, a counter that was not there just before.
-const MOST_ROUNDS: u32 = 1_000_000;
+/// Each failed attempt is another process's success. After so many the key is looked for again, under the lock.
+const MOST_ATTEMPTS: u32 = 1_000;
+/// So often is that done; as many failures in a row are only had by writing over the memory.
+const MOST_ROUNDS: u32 = 100_000;
 
 /// How a count ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +34,40 @@ fn never_still() -> Error {
     Error::Corrupt("the map is damaged: a counter never keeps still".into())
 }
 
-/// How the way without a lock ended.
-enum Quick {
-    Now(i64),
-    /// There is no live counter to count on: the slow way decides.
-    Otherwise,
-}
-
 impl Map {
+    /// As [`Map::incr`], for what nearly every count meets: a counter that is there. None when `incr` has to decide, and
+    /// then nothing has changed. Takes no lock.
+    #[inline(always)] // so that the number comes back in a register
+    #[must_use]
+    pub fn count(&self, key: &[u8], by: i64) -> Option<i64> {
+        if self.shape.serialised {
+            return None;
+        }
+        self.seek_then(key, self.hash(key), RawNumber, |seek| match seek {
+            Seek::Found(found) if found.facts.kind == Kind::Counter => {
+                if found.deadline != 0 && self.has_lapsed(found.deadline) {
+                    return None;
+                }
+                let mut number = found.value;
+                for _ in 0..MOST_ATTEMPTS {
+                    let sum = number.checked_add(by)?;
+                    failpoint::hit("counter.before");
+                    match found.buffer.count(found.sequence, number, sum) {
+                        Ok(()) => {
+                            failpoint::hit("counter.after");
+                            return Some(sum);
+                        }
+                        Err((sequence, now)) if sequence == found.sequence => number = now,
+                        // The buffer lives another life: the entry was replaced or removed.
+                        Err(_) => break,
+                    }
+                }
+                None
+            }
+            _ => None,
+        })
+    }
+
     /// Adds to a counter, making it when the key is absent or has lapsed; only then does the time to live count.
     /// Expected constant time, and without a lock on a counter that is there.
     ///
@@ -52,7 +79,7 @@ impl Map {
             return Err(Error::Invalid("incr on a serialised map".into()));
         }
         for _ in 0..MOST_ROUNDS {
-            if let Quick::Now(number) = self.count_quickly(key, by)? {
+            if let Some(number) = self.count(key, by) {
                 return Ok(Counted::Now(number));
             }
             // What the decision below saw.
@@ -65,13 +92,14 @@ impl Map {
             let outcome = self.upsert(key, 0, |found| {
                 let (put, deadline) = match found.map(|found| (found.value.kind, found.value.number, found.deadline)) {
                     None => (by, self.deadline_after(ttl_ms)),
-                    Some((Kind::Counter, ..)) => {
-                        // Made by somebody else meanwhile.
-                        seen = Seen::Counter;
-                        return Ok(Decision::Leave);
-                    }
-                    Some((_, Some(planted), deadline)) => {
-                        (planted.checked_add(by).ok_or(Error::Overflow { number: planted, by })?, deadline)
+                    Some((kind, Some(number), deadline)) => {
+                        let sum = number.checked_add(by).ok_or(Error::Overflow { number, by })?;
+                        if kind == Kind::Counter {
+                            // Made by somebody else meanwhile, or others were always faster.
+                            seen = Seen::Counter;
+                            return Ok(Decision::Leave);
+                        }
+                        (sum, deadline)
                     }
                     Some(_) => {
                         seen = Seen::Other;
@@ -93,45 +121,12 @@ impl Map {
     }
 
     #[inline]
-    fn count_quickly(&self, key: &[u8], by: i64) -> Result<Quick> {
-        let hash = self.hash(key);
-        let mut attempts = 0..MOST_ATTEMPTS;
-        while attempts.next().is_some() {
-            let found = match self.seek(key, hash, |buffer, _| buffer.number()) {
-                Seek::Found(found) if found.facts.kind == Kind::Counter => found,
-                _ => return Ok(Quick::Otherwise),
-            };
-            if found.deadline != 0 && self.has_lapsed(found.deadline) {
-                return Ok(Quick::Otherwise);
-            }
-            let mut number = found.value;
-            while attempts.next().is_some() {
-                let sum = number.checked_add(by).ok_or(Error::Overflow { number, by })?;
-                failpoint::hit("counter.before");
-                match found.buffer.count(found.sequence, number, sum) {
-                    Ok(()) => {
-                        failpoint::hit("counter.after");
-                        return Ok(Quick::Now(sum));
-                    }
-                    Err((sequence, now)) if sequence == found.sequence => number = now,
-                    // The buffer lives another life: the entry was replaced or removed.
-                    Err(_) => break,
-                }
-            }
-        }
-        Err(never_still())
-    }
-
     /// A counter's number; None when the key is absent or holds something else, and always on a serialised map.
     #[must_use]
     pub fn counter(&self, key: &[u8]) -> Option<i64> {
         if self.shape.serialised {
             return None;
         }
-        let number = self.live(key, |buffer, facts| match facts.kind {
-            Kind::Counter => Some(buffer.number()),
-            _ => buffer.planted(facts),
-        });
-        number.ok().flatten().flatten()
+        self.live(key, Number).ok().flatten().and_then(|held| held.number)
     }
 }

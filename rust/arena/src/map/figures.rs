@@ -1,6 +1,7 @@
 //! Statistics: exact whenever no call is in flight.
 
 use super::Map;
+use crate::layout::StripeCounts;
 use crate::sync::{AtomicU64, Ordering};
 
 /// What `stats` tells.
@@ -25,17 +26,17 @@ impl Map {
     #[must_use]
     pub fn figures(&self) -> Figures {
         self.repair_all();
-        let sum = |cell: fn(&crate::layout::Stripe) -> &AtomicU64| {
-            self.stripes.iter().fold(0u64, |sum, stripe| sum.wrapping_add(cell(stripe).load(Ordering::Relaxed)))
+        let sum = |cell: fn(&StripeCounts) -> &AtomicU64| {
+            self.stripes.iter().fold(0u64, |sum, stripe| sum.wrapping_add(cell(&stripe.counts).load(Ordering::Relaxed)))
         };
         let header = self.header();
         Figures {
-            used: sum(|stripe| &stripe.used),
+            used: sum(|counts| &counts.used),
             capacity: self.capacity(),
-            tombstones: sum(|stripe| &stripe.tombstones),
+            tombstones: sum(|counts| &counts.tombstones),
             busy: header.busy.load(Ordering::Relaxed),
             full: header.full.load(Ordering::Relaxed),
-            expired: sum(|stripe| &stripe.expired),
+            expired: sum(|counts| &counts.expired),
         }
     }
 }

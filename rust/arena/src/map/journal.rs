@@ -1,9 +1,9 @@
 //! A writer's turn: the stripe's lock, and a journal that lets anybody finish what a dead writer began.
 //!
-//! Every change is one index word. Before it is published, the journal says which word, what it was and will be,
-//! and what the stripe's statistics are afterwards; then the word changes; then `finish` does the rest. Whoever
-//! next takes the lock of a dead writer looks at the word: if it changed, they call the same `finish`; if not,
-//! nothing had happened. All that `finish` does can be done twice.
+//! Every change is one index word. Before it is published, the journal says which word, what it was and (for an
+//! insert) will be, and what the stripe's statistics are afterwards, if they change; then the word changes; then
+//! `finish` does the rest. Whoever next takes the lock of a dead writer looks at the word: if it changed, they call the
+//! same `finish`; if not, nothing had happened. All that `finish` does can be done twice.
 //!
 //! Has the word changed? An insert's word was empty, which any stripe may fill, so: is it what we meant to write?
 //! Nobody else may change it then, being live and ours. A replacement's or removal's word was live and ours, so:
@@ -18,7 +18,7 @@ use super::word::Word;
 use super::Map;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::layout::Stripe;
+use crate::layout::{Stripe, StripeCounts};
 use crate::lock::Guard;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -28,10 +28,12 @@ use crate::sync::{AtomicU64, Ordering};
 pub(super) enum Step {
     /// Empty to live. The claimed buffer becomes the spare.
     Insert = 1,
-    /// Live to live in another buffer. The old buffer becomes the spare.
+    /// Live to live in another buffer. The old buffer becomes the spare. No figure changes, and none is noted.
     Replace = 2,
     /// Live to empty. The buffer becomes a tombstone.
     Remove = 3,
+    /// As `Replace`, but the entry before had lapsed, which is counted.
+    ReplaceLapsed = 4,
 }
 
 /// One change of one word.
@@ -47,12 +49,20 @@ pub(super) struct Change {
     pub claim: Option<Claim>,
 }
 
-/// The stripe's statistics.
+/// A stripe's statistics.
 #[derive(Clone, Copy)]
 struct Counts {
     used: u64,
     tombstones: u64,
     expired: u64,
+}
+
+impl Counts {
+    fn read(cells: &StripeCounts) -> Counts {
+        let [used, tombstones, expired] =
+            [&cells.used, &cells.tombstones, &cells.expired].map(|cell| cell.load(Ordering::Relaxed));
+        Counts { used, tombstones, expired }
+    }
 }
 
 /// The right to change a stripe's entries, until dropped.
@@ -64,35 +74,35 @@ pub(super) struct Turn<'a> {
 }
 
 impl Map {
+    /// As `turn`, if nobody has the lock or died holding it, and no more is to be done first. None says nothing of it.
+    #[inline(always)] // a turn in memory would be written and waited for on the way
+    pub(super) fn turn_at_once(&self, index: usize) -> Option<Turn<'_>> {
+        let stripe = self.stripes.get(index)?;
+        let guard = self.arena.lock_at_once(&stripe.lock)?;
+        Some(Turn { map: self, index, stripe, guard })
+    }
+
     /// Takes a stripe's lock, and repairs what a dead holder left.
-    #[inline(always)] // its result is large, and would be written and waited for on the way
     pub(super) fn turn(&self, index: usize) -> Result<Turn<'_>> {
         let stripe = &self.stripes[index];
         match self.arena.lock(&stripe.lock) {
-            Ok(guard) => Ok(self.begin(index, guard)),
-            Err(error) => {
-                if !matches!(error, Error::Waiting(_)) {
-                    self.count_busy();
-                }
-                Err(error)
-            }
+            Ok(guard) => Ok(Turn { map: self, index, stripe, guard }.begin()),
+            Err(error) => Err(self.no_turn(error)),
         }
+    }
+
+    #[cold]
+    fn no_turn(&self, error: Error) -> Error {
+        if !matches!(error, Error::Waiting(_)) {
+            self.count_busy();
+        }
+        error
     }
 
     /// As `turn`, but only if nobody has the lock.
     pub(super) fn try_turn(&self, index: usize) -> Option<Turn<'_>> {
-        self.arena.try_lock(&self.stripes[index].lock).map(|guard| self.begin(index, guard))
-    }
-
-    #[inline]
-    fn begin<'a>(&'a self, index: usize, guard: Guard<'a>) -> Turn<'a> {
-        let died = guard.owner_died;
-        let turn = Turn { map: self, index, stripe: &self.stripes[index], guard };
-        if died {
-            turn.recover();
-            turn.guard.repaired();
-        }
-        turn
+        let stripe = &self.stripes[index];
+        self.arena.try_lock(&stripe.lock).map(|guard| Turn { map: self, index, stripe, guard }.begin())
     }
 
     /// Repairs every stripe whose holder died, but those that others are quicker to take; whether there was one.
@@ -106,6 +116,15 @@ impl Map {
 }
 
 impl Turn<'_> {
+    /// Repairs what a dead holder left.
+    fn begin(self) -> Self {
+        if self.guard.owner_died {
+            self.recover();
+            self.guard.repaired();
+        }
+        self
+    }
+
     /// A write that stays behind all earlier ones.
     #[inline]
     pub(super) fn write(&self, cell: &AtomicU64, value: u64) {
@@ -113,25 +132,19 @@ impl Turn<'_> {
         cell.store(value, Ordering::Release);
     }
 
-    /// The number of the spare buffer.
-    pub(super) fn spare(&self) -> Result<u32> {
-        let spare = self.stripe.spare.load(Ordering::Relaxed);
-        if u64::from(spare) < self.map.layout.buffers {
-            return Ok(spare);
-        }
-        Err(Error::Corrupt("the map is damaged: a stripe's spare buffer does not exist".into()))
-    }
-
     /// Carries a change out. False when somebody else filled the empty word first; then nothing has happened.
+    #[inline(always)] // where the step is known, little is left of it
     pub(super) fn publish(&self, change: &Change) -> bool {
         let counts = self.counts_after(change);
         let journal = &self.stripe.journal;
         self.write(&journal.position, change.position.pack());
         self.write(&journal.before, change.before.0);
-        self.write(&journal.after, change.after.0);
-        self.write(&journal.used, counts.used);
-        self.write(&journal.tombstones, counts.tombstones);
-        self.write(&journal.expired, counts.expired);
+        if change.step == Step::Insert {
+            self.write(&journal.after, change.after.0);
+        }
+        if let Some(counts) = counts {
+            self.write_counts(&self.stripe.counts_after, counts);
+        }
         self.write(&journal.step, change.step as u64);
         failpoint::hit("journal.written");
         let cell = self.map.cell(change.position);
@@ -154,35 +167,48 @@ impl Turn<'_> {
         true
     }
 
-    fn counts_after(&self, change: &Change) -> Counts {
-        let now = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        let (used, tombstones) = (now(&self.stripe.used), now(&self.stripe.tombstones));
+    /// The stripe's statistics once the change is done; None where none of them changes.
+    #[inline(always)]
+    fn counts_after(&self, change: &Change) -> Option<Counts> {
+        if change.step == Step::Replace {
+            return None;
+        }
+        let Counts { used, tombstones, expired } = Counts::read(&self.stripe.counts);
         let (used, tombstones) = match change.step {
             Step::Insert => {
                 let reused = change.claim.is_some_and(|claim| claim.was_tombstone);
                 (used.wrapping_add(1), tombstones.wrapping_sub(u64::from(reused)))
             }
-            Step::Replace => (used, tombstones),
+            Step::Replace | Step::ReplaceLapsed => (used, tombstones),
             Step::Remove => (used.wrapping_sub(1), tombstones.wrapping_add(1)),
         };
-        Counts { used, tombstones, expired: now(&self.stripe.expired).wrapping_add(u64::from(change.collects)) }
+        Some(Counts { used, tombstones, expired: expired.wrapping_add(u64::from(change.collects)) })
+    }
+
+    fn write_counts(&self, cells: &StripeCounts, counts: Counts) {
+        self.write(&cells.used, counts.used);
+        self.write(&cells.tombstones, counts.tombstones);
+        self.write(&cells.expired, counts.expired);
     }
 
     /// All that follows from a published word. Doing it twice does it once.
-    fn finish(&self, change: &Change, counts: Counts) {
+    #[inline(always)]
+    fn finish(&self, change: &Change, counts: Option<Counts>) {
         match (change.step, change.claim) {
             // SYNC(journal): as write().
             (Step::Insert, Some(claim)) => self.stripe.spare.store(claim.buffer, Ordering::Release),
             (Step::Insert, None) => {}
-            (Step::Replace, _) => self.stripe.spare.store(change.before.buffer(), Ordering::Release),
+            (Step::Replace | Step::ReplaceLapsed, _) => {
+                self.stripe.spare.store(change.before.buffer(), Ordering::Release)
+            }
             (Step::Remove, _) => {
                 self.settle_reach(change);
                 self.give_back(change.before.buffer());
             }
         }
-        self.write(&self.stripe.used, counts.used);
-        self.write(&self.stripe.tombstones, counts.tombstones);
-        self.write(&self.stripe.expired, counts.expired);
+        if let Some(counts) = counts {
+            self.write_counts(&self.stripe.counts, counts);
+        }
         failpoint::hit("journal.applied");
         self.write(&self.stripe.journal.step, 0);
         failpoint::hit("journal.closed");
@@ -199,25 +225,19 @@ impl Turn<'_> {
         // Before anything moves the cursor: it may name a line that was closed and not looked through again.
         self.reopen_line(self.map.cursor(self.stripe).1);
         // SYNC(journal): pairs with write(); taking the lock acquired all that the dead writer released.
-        let journal = &self.stripe.journal;
-        let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         if let Some(change) = self.noted_change() {
             // SYNC(publish): the dead writer's, or that of another stripe which took the empty word.
             let word = Word(self.map.cell(change.position).load(Ordering::Acquire));
             let published = if change.step == Step::Insert { word == change.after } else { word != change.before };
             if published {
-                let counts = Counts {
-                    used: read(&journal.used),
-                    tombstones: read(&journal.tombstones),
-                    expired: read(&journal.expired),
-                };
+                let counts = (change.step != Step::Replace).then(|| Counts::read(&self.stripe.counts_after));
                 self.finish(&change, counts);
             } else {
                 self.settle_reach(&change);
             }
         }
         failpoint::hit("recover.applied");
-        self.write(&journal.step, 0);
+        self.write(&self.stripe.journal.step, 0);
         self.drop_claim();
     }
 
@@ -229,6 +249,7 @@ impl Turn<'_> {
             1 => Step::Insert,
             2 => Step::Replace,
             3 => Step::Remove,
+            4 => Step::ReplaceLapsed,
             _ => return None,
         };
         Some(Change {

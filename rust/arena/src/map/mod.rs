@@ -4,7 +4,7 @@
 //! one word; that store is the whole publication, so a reader sees an entry whole or not at all, and a writer
 //! that dies or sleeps is in nobody's way but its stripe's other writers.
 //!
-//! The files: `word` and `buffer` (what lies in memory), `probe` (the search), `read`, `write` and `counter` (the
+//! The files: `word` and `buffer` (what lies in memory), `lanes` and `probe` (the search), `reading` (what it reads), `read`, `write` and `counter` (the
 //! operations), `claim` (who owns which buffer), `vacancy` (where free ones are), `journal` (finishing what a dead
 //! writer began), `lapse` (deadlines), `figures` and `verify`.
 
@@ -13,9 +13,11 @@ mod claim;
 mod counter;
 mod figures;
 mod journal;
+mod lanes;
 mod lapse;
 mod probe;
 mod read;
+mod reading;
 mod vacancy;
 mod verify;
 mod word;
@@ -33,6 +35,7 @@ pub use write::Stored;
 
 use crate::arena::Arena;
 use crate::error::{Error, Result};
+use crate::hash::KeyHash;
 use crate::layout::{self, kind, MapHeader, MapLayout, BUFFER_HEADER, MAX_SLOTS, MAX_SLOT_SIZE, MIN_SLOT_SIZE};
 use crate::mapping::View;
 use crate::registry::{Plan, Region};
@@ -93,6 +96,8 @@ impl Content<'_> {
 /// A map, bound in this process. All that shared memory says about its shape was checked when it was bound.
 pub struct Map {
     arena: Arc<Arena>,
+    /// The arena's, near at hand.
+    hash: KeyHash,
     shape: Shape,
     layout: MapLayout,
     /// Right shift from a hash to its stripe.
@@ -153,6 +158,7 @@ impl Map {
         unsafe {
             Ok(Map {
                 arena: Arc::clone(arena),
+                hash: arena.header.hash.clone(),
                 shape,
                 layout,
                 stripe_shift: 64 - layout.stripes.trailing_zeros(),
@@ -202,8 +208,9 @@ impl Map {
         self.shape.serialised
     }
 
+    #[inline(always)] // as KeyHash::of
     fn hash(&self, key: &[u8]) -> u64 {
-        self.arena.header.hash.of(key)
+        self.hash.of(key)
     }
 }
 

@@ -13,6 +13,8 @@
 //! | reach | `journal.rs`, raising or lowering | `Map::seek`, the reach | a search that begins after an insert sees it |
 
 use super::buffer::{Buffer, Facts};
+use super::lanes::Lanes;
+use super::reading::Reading;
 use super::word::{Word, MAX_DISTANCE};
 use super::Map;
 use crate::failpoint;
@@ -52,7 +54,7 @@ pub(super) struct Found<'a, T> {
     pub sequence: u64,
     pub facts: Facts,
     pub deadline: u64,
-    /// What the caller's closure read from the buffer.
+    /// What was read of it.
     pub value: T,
 }
 
@@ -109,6 +111,7 @@ impl Map {
 
     /// How many distances there are: enough to come to every group or, in tables of more than 16,380 groups (82,000
     /// slots), to as many that lie everywhere.
+    #[inline]
     pub(super) fn distances(&self) -> u64 {
         (self.layout.groups + NEAR).min(MAX_DISTANCE + 1)
     }
@@ -138,32 +141,48 @@ impl Map {
 
     /// Finds a key, and lets `read` look at its buffer. What `read` returns is passed on only if the buffer was
     /// published when it was found and whole the while; `read` may run several times, and on bytes of any content.
-    #[inline(always)] // what it finds is large, and would be written and waited for on the way
-    pub(super) fn seek<'a, T>(
+    #[inline(always)] // as seek_then()
+    pub(super) fn seek<'a, T: Reading>(&'a self, key: &[u8], hash: u64, read: T) -> Seek<'a, T::Result> {
+        self.seek_then(key, hash, read, |seek| seek)
+    }
+
+    /// As `seek`, and lets `then` use what was found. What that returns should be small: all that is found together is
+    /// large, and would be written and waited for on the way.
+    #[inline(always)] // for the same reason
+    pub(super) fn seek_then<'a, T: Reading, R>(
         &'a self,
         key: &[u8],
         hash: u64,
-        mut read: impl FnMut(&Buffer<'a>, Facts) -> T,
-    ) -> Seek<'a, T> {
+        mut read: T,
+        then: impl Fn(Seek<'a, T::Result>) -> R,
+    ) -> R {
+        // Nearly every key that is there lies in its home, alone with its tag. That much is done here, and all else
+        // elsewhere.
+        let home = self.home(hash);
+        let sought = Word::sought(hash, 0);
+        let first = match Lanes::of(&self.groups[home as usize], sought).first() {
+            Some(lane) => match self.look(Position { group: home, lane }, sought, key, &mut read) {
+                Look::Hit(found) => return then(Seek::Found(found)),
+                _ => 0,
+            },
+            None if self.reach(home) <= 1 => return then(Seek::Absent),
+            None => 1,
+        };
+        then(self.seek_on(key, hash, first, &mut read))
+    }
+
+    /// Goes on with a search, first at that distance from home, and all over again when something changes under it.
+    #[inline(never)]
+    fn seek_on<'a, T: Reading>(&'a self, key: &[u8], hash: u64, mut first: u64, read: &mut T) -> Seek<'a, T::Result> {
         let home = self.home(hash);
         'rounds: for _ in 0..ROUNDS {
-            for distance in 0..self.reach(home) {
-                let group = self.group_after(home, distance);
-                let sought = Word::sought(hash, distance);
-                for (lane, cell) in self.groups[group as usize].words.iter().enumerate() {
-                    // SYNC(publish): pairs with the releases in journal.rs.
-                    let word = Word(cell.load(Ordering::Acquire));
-                    if !word.matches(sought) {
-                        continue;
-                    }
-                    let position = Position { group, lane };
-                    match self.look(position, cell, word, key, &mut read) {
-                        Look::Hit(found) => return Seek::Found(found),
-                        Look::OtherKey => {}
-                        Look::Changed => {
-                            std::hint::spin_loop();
-                            continue 'rounds;
-                        }
+            for distance in std::mem::take(&mut first)..self.reach(home) {
+                match self.look_in(self.group_after(home, distance), Word::sought(hash, distance), key, read) {
+                    Look::Hit(found) => return Seek::Found(found),
+                    Look::OtherKey => {}
+                    Look::Changed => {
+                        std::hint::spin_loop();
+                        continue 'rounds;
                     }
                 }
             }
@@ -172,33 +191,56 @@ impl Map {
         Seek::GaveUp
     }
 
-    #[inline]
-    fn look<'a, T>(
+    /// Looks for a key among the words of one group.
+    fn look_in<'a, T: Reading>(
+        &'a self,
+        group: u64,
+        sought: u64,
+        key: &[u8],
+        read: &mut T,
+    ) -> Look<Found<'a, T::Result>> {
+        let mut lanes = Lanes::of(&self.groups[group as usize], sought);
+        while let Some(lane) = lanes.first() {
+            match self.look(Position { group, lane }, sought, key, read) {
+                Look::OtherKey => lanes = lanes.but_first(),
+                other => return other,
+            }
+        }
+        Look::OtherKey
+    }
+
+    /// Looks whether the entry of a word that matched is the key's.
+    #[inline(always)] // as seek()
+    fn look<'a, T: Reading>(
         &'a self,
         position: Position,
-        cell: &AtomicU64,
-        word: Word,
+        sought: u64,
         key: &[u8],
-        read: &mut impl FnMut(&Buffer<'a>, Facts) -> T,
-    ) -> Look<Found<'a, T>> {
+        read: &mut T,
+    ) -> Look<Found<'a, T::Result>> {
+        let cell = self.cell(position);
+        // SYNC(publish): pairs with the releases in journal.rs.
+        let word = Word(cell.load(Ordering::Acquire));
+        if !word.matches(sought) {
+            return Look::Changed;
+        }
         // A word that names no buffer was scribbled: no key is there.
         let Some(buffer) = self.buffers.get(word.buffer()) else { return Look::OtherKey };
         failpoint::hit("read.word");
         let Some(sequence) = buffer.sequence(cell, word) else { return Look::Changed };
-        let found = match buffer.facts() {
-            Some(facts) if facts.key_length == key.len() && buffer.has_key(key) => {
-                failpoint::hit("read.matched");
-                let deadline = buffer.deadline();
-                let value = read(&buffer, facts);
-                Some(Found { position, word, buffer, sequence, facts, deadline, value })
-            }
-            _ => None,
+        let facts = match buffer.facts() {
+            Some(facts) if facts.key_length == key.len() && buffer.has_key(key) => facts,
+            _ if buffer.unchanged(sequence) => return Look::OtherKey,
+            _ => return Look::Changed,
         };
+        failpoint::hit("read.matched");
+        let deadline = buffer.deadline();
+        let value = read.read(&buffer, facts);
         failpoint::hit("read.copied");
-        match (buffer.unchanged(sequence), found) {
-            (false, _) => Look::Changed,
-            (true, Some(found)) => Look::Hit(found),
-            (true, None) => Look::OtherKey,
+        if buffer.unchanged(sequence) {
+            Look::Hit(Found { position, word, buffer, sequence, facts, deadline, value })
+        } else {
+            Look::Changed
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reading: `fetch`, `exists`, and the walk over all keys. No lock is waited for.
 
-use super::buffer::Kind;
-use super::probe::{Found, Seek};
+use super::probe::{Position, Seek};
+use super::reading::{Nothing, Reading, Value};
 use super::word::Word;
 use super::Map;
 use crate::layout::LANES;
@@ -38,17 +38,7 @@ impl Map {
     /// The value of a key, copied into `out`. Expected constant time, plus the copy.
     #[inline]
     pub fn fetch(&self, key: &[u8], out: &mut [MaybeUninit<u8>]) -> Read {
-        let found = self.live(key, |buffer, facts| match facts.kind {
-            Kind::Bytes => match out.get_mut(..facts.value_length) {
-                Some(out) => {
-                    buffer.copy_value(facts, out);
-                    Read::Bytes(facts.value_length)
-                }
-                None => Read::TooShort(facts.value_length),
-            },
-            Kind::Undefined => Read::Undefined,
-            Kind::Counter => Read::Counter(buffer.number()),
-        });
+        let found = self.live(key, Value(out));
         match found {
             Ok(Some(read)) => read,
             Ok(None) => Read::Absent,
@@ -59,19 +49,15 @@ impl Map {
     /// Whether a key is there. Expected constant time.
     #[inline]
     pub fn exists(&self, key: &[u8]) -> bool {
-        matches!(self.live(key, |_, _| ()), Ok(Some(())))
+        matches!(self.live(key, Nothing), Ok(Some(())))
     }
 
     /// Seeks an entry that has not lapsed; a lapsed one is collected and reads as absent. Giving up is counted.
-    #[inline]
-    pub(super) fn live<'a, T>(
-        &'a self,
-        key: &[u8],
-        read: impl FnMut(&super::buffer::Buffer<'a>, super::buffer::Facts) -> T,
-    ) -> Result<Option<T>, ()> {
-        match self.seek(key, self.hash(key), read) {
+    #[inline(always)] // as seek_then()
+    pub(super) fn live<T: Reading>(&self, key: &[u8], read: T) -> Result<Option<T::Result>, ()> {
+        self.seek_then(key, self.hash(key), read, |seek| match seek {
             Seek::Found(found) if found.deadline != 0 && self.has_lapsed(found.deadline) => {
-                self.collect_if_free(&found);
+                self.collect_if_free(found.position, found.word);
                 Ok(None)
             }
             Seek::Found(found) => Ok(Some(found.value)),
@@ -80,15 +66,15 @@ impl Map {
                 self.count_busy();
                 Err(())
             }
-        }
+        })
     }
 
     /// Collects a lapsed entry a reader landed on, unless a writer has its stripe: readers never wait.
     #[cold]
-    fn collect_if_free<T>(&self, found: &Found<'_, T>) {
-        if let Some(turn) = self.try_turn(self.stripe_at(found.position, found.word)) {
+    fn collect_if_free(&self, position: Position, word: Word) {
+        if let Some(turn) = self.try_turn(self.stripe_at(position, word)) {
             // A damaged owner is for a writer to report; the entry reads as absent either way.
-            let _ = turn.collect(found.position, found.word);
+            let _ = turn.collect(position, word);
         }
     }
 

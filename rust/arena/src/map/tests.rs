@@ -220,7 +220,7 @@ fn an_insert_that_loses_its_word_leaves_no_longer_reach() {
         step: journal::Step::Insert,
         position,
         before: word::Word::EMPTY,
-        after: word::Word::live(hash, 2, turn.spare().unwrap(), false),
+        after: word::Word::live(hash, 2, turn.stripe.spare.load(Ordering::Relaxed), false),
         collects: false,
         claim: Some(claim),
     };

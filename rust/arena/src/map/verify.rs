@@ -21,7 +21,7 @@ impl Map {
         let used = self.verify_words(&mut owners)?;
         self.verify_owners(&owners)?;
         for (index, stripe) in self.stripes.iter().enumerate() {
-            let counted = stripe.used.load(Ordering::Relaxed);
+            let counted = stripe.counts.used.load(Ordering::Relaxed);
             holds(counted == used[index], || format!("stripe {index} counts {counted} keys and has {}", used[index]))?;
         }
         Ok(())
@@ -86,8 +86,7 @@ impl Map {
         let (bound, deadline) = (self.bound_of(position, word), buffer.deadline());
         let known = deadline == 0 || bound <= deadline;
         holds(known, || format!("{position:?} lapses at {deadline}, and its block not before {bound}"))?;
-        let found =
-            matches!(self.seek(&key, hash, |_, _| ()), super::probe::Seek::Found(found) if found.position == position);
+        let found = matches!(self.seek(&key, hash, super::reading::Nothing), super::probe::Seek::Found(found) if found.position == position);
         holds(found, || format!("the key at {position:?} is found elsewhere, or not at all"))
     }
 
@@ -108,8 +107,8 @@ impl Map {
                 }
             }
         }
-        let counted =
-            self.stripes.iter().fold(0u64, |sum, stripe| sum.wrapping_add(stripe.tombstones.load(Ordering::Relaxed)));
+        let counts = self.stripes.iter().map(|stripe| stripe.counts.tombstones.load(Ordering::Relaxed));
+        let counted = counts.fold(0, u64::wrapping_add);
         holds(counted == tombstones, || format!("{counted} tombstones are counted and there are {tombstones}"))
     }
 

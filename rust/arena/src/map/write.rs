@@ -1,9 +1,9 @@
 //! Writing: `store` and `delete`, and the one body behind everything that puts an entry into the map.
 
-use super::buffer::Kind;
 use super::claim::Claim;
 use super::journal::{Change, Step, Turn};
 use super::probe::{Found, Position, Seek};
+use super::reading::{Held, Nothing, Number};
 use super::word::Word;
 use super::{Content, Map};
 use crate::error::{Error, Result};
@@ -23,14 +23,6 @@ pub enum Stored {
     Full,
     /// The key is empty, or the pair larger than `max_pair`. An older value stands.
     TooLarge,
-}
-
-/// What a writer learns of an entry it found.
-#[derive(Clone, Copy)]
-pub(super) struct Held {
-    pub kind: Kind,
-    /// The number of a counter, or of bytes that read as one.
-    pub number: Option<i64>,
 }
 
 /// What is to become of the entry that was found, or not found.
@@ -54,9 +46,37 @@ impl Map {
     ///
     /// # Errors
     /// `Busy` when a living process holds the key's stripe for too long, `Corrupt` when memory was written over.
+    #[inline(always)] // into the C ABI: a result that is passed on lies in memory
     pub fn store(&self, key: &[u8], content: Content<'_>, ttl_ms: u64) -> Result<Stored> {
+        if !self.takes(key, content.length()) {
+            return Ok(Stored::TooLarge);
+        }
+        let hash = self.hash(key);
+        if matches!(content, Content::Bytes(_)) && self.overwrite(key, hash, content, ttl_ms) {
+            return Ok(Stored::Yes);
+        }
+        self.store_anyhow(key, hash, content, ttl_ms)
+    }
+
+    /// What most stores are: over a key that is there, under a lock that is free. False when it is none of these; then
+    /// nothing has happened, and the store begins anew elsewhere: were the turn handed on, or anything that can fail
+    /// awaited, it would lie in memory for every store.
+    #[inline(always)]
+    fn overwrite(&self, key: &[u8], hash: u64, content: Content<'_>, ttl_ms: u64) -> bool {
+        let Some(turn) = self.turn_at_once(self.stripe_of(hash)) else { return false };
+        let Seek::Found(found) = self.seek(key, hash, Nothing) else { return false };
+        if found.deadline == 0 && ttl_ms == 0 {
+            return turn.replace(&found, false, key, hash, content, 0);
+        }
+        let lapsed = self.has_lapsed(found.deadline);
+        turn.replace(&found, lapsed, key, hash, content, self.deadline_after(ttl_ms))
+    }
+
+    /// Any store, however it must be done.
+    #[inline(never)]
+    fn store_anyhow(&self, key: &[u8], hash: u64, content: Content<'_>, ttl_ms: u64) -> Result<Stored> {
         let mut deadline = None;
-        let outcome = self.upsert(key, content.length(), |_| {
+        let outcome = self.upsert_hashed(key, hash, |_| {
             let deadline = *deadline.get_or_insert_with(|| self.deadline_after(ttl_ms));
             Ok(Decision::Put(content, deadline))
         })?;
@@ -65,6 +85,13 @@ impl Map {
             Upsert::Full => Stored::Full,
             Upsert::TooLarge => Stored::TooLarge,
         })
+    }
+
+    /// Whether a key is one, and fits with a value of that length.
+    #[inline]
+    fn takes(&self, key: &[u8], value_length: usize) -> bool {
+        // No two slices are so long that the sum could overflow.
+        !key.is_empty() && (key.len() + value_length) as u64 <= self.max_pair()
     }
 
     /// Removes a key; true when it was there. Expected constant time.
@@ -95,12 +122,21 @@ impl Map {
         &self,
         key: &[u8],
         value_length: usize,
-        mut decide: impl FnMut(Option<&Found<'_, Held>>) -> Result<Decision<'v>>,
+        decide: impl FnMut(Option<&Found<'_, Held>>) -> Result<Decision<'v>>,
     ) -> Result<Upsert> {
-        if key.is_empty() || (key.len() as u64).saturating_add(value_length as u64) > self.max_pair() {
+        if !self.takes(key, value_length) {
             return Ok(Upsert::TooLarge);
         }
         let hash = self.hash(key);
+        self.upsert_hashed(key, hash, decide)
+    }
+
+    fn upsert_hashed<'v>(
+        &self,
+        key: &[u8],
+        hash: u64,
+        mut decide: impl FnMut(Option<&Found<'_, Held>>) -> Result<Decision<'v>>,
+    ) -> Result<Upsert> {
         // What `freed()` said before we saw that there is no room to be made.
         let mut no_room = None;
         let mut lost = 0;
@@ -113,8 +149,10 @@ impl Map {
             };
             let freed = match found {
                 Some(found) => {
-                    turn.replace(&found, lapsed, key, content, deadline)?;
-                    return Ok(Upsert::Put);
+                    return match turn.replace(&found, lapsed, key, hash, content, deadline) {
+                        true => Ok(Upsert::Put),
+                        false => Err(no_spare()),
+                    };
                 }
                 None => match turn.claim() {
                     Ok(claim) => {
@@ -142,17 +180,9 @@ impl Map {
 
 impl<'a> Turn<'a> {
     /// The key's entry, lapsed or not, while nobody can change it but counts on it.
-    #[inline(always)] // as Map::turn
     pub(super) fn locate(&self, key: &[u8], hash: u64) -> Result<Option<Found<'a, Held>>> {
         let map = self.map;
-        let seek = map.seek(key, hash, |buffer, facts| Held {
-            kind: facts.kind,
-            number: match facts.kind {
-                Kind::Counter => Some(buffer.number()),
-                _ => buffer.planted(facts),
-            },
-        });
-        match seek {
+        match map.seek(key, hash, Number) {
             Seek::Found(found) => Ok(Some(found)),
             Seek::Absent => Ok(None),
             // Under the lock, only memory that was written over is never whole.
@@ -160,32 +190,34 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn replace(
+    /// False when there is no spare buffer, and nothing has happened.
+    #[inline(always)] // as Map::turn_at_once
+    fn replace<T>(
         &self,
-        found: &Found<'_, Held>,
+        found: &Found<'_, T>,
         lapsed: bool,
         key: &[u8],
+        hash: u64,
         content: Content<'_>,
         deadline: u64,
-    ) -> Result<()> {
-        let spare = self.fill_spare(key, content, deadline)?;
-        self.note_deadline(self.map.home_of(found.position, found.word), deadline);
+    ) -> bool {
+        let Some(spare) = self.fill_spare(key, content, deadline) else { return false };
+        self.note_deadline(self.map.home(hash), deadline);
         self.publish(&Change {
-            step: Step::Replace,
+            step: if lapsed { Step::ReplaceLapsed } else { Step::Replace },
             position: found.position,
             before: found.word,
             after: found.word.moved_to(spare, deadline != 0),
             collects: lapsed,
             claim: None,
-        });
-        Ok(())
+        })
     }
 
     fn insert(&self, hash: u64, claim: Claim, key: &[u8], content: Content<'_>, deadline: u64) -> Result<()> {
-        let spare = self.fill_spare(key, content, deadline).map_err(|error| {
+        let Some(spare) = self.fill_spare(key, content, deadline) else {
             self.drop_claim();
-            error
-        })?;
+            return Err(no_spare());
+        };
         let home = self.map.home(hash);
         self.note_deadline(home, deadline);
         let distances = self.map.distances();
@@ -214,11 +246,16 @@ impl<'a> Turn<'a> {
         Err(Error::Corrupt("the map is damaged: its index has no empty word".into()))
     }
 
-    fn fill_spare(&self, key: &[u8], content: Content<'_>, deadline: u64) -> Result<u32> {
-        let spare = self.spare()?;
-        if let Some(buffer) = self.map.buffers.get(spare) {
-            buffer.fill(key, content, deadline);
-        }
-        Ok(spare)
+    /// Writes an entry into the spare buffer, and says which that is; None when there is no such buffer.
+    #[inline(always)] // as Map::turn_at_once
+    fn fill_spare(&self, key: &[u8], content: Content<'_>, deadline: u64) -> Option<u32> {
+        let spare = self.stripe.spare.load(Ordering::Relaxed);
+        self.map.buffers.get(spare)?.fill(key, content, deadline);
+        Some(spare)
     }
+}
+
+#[cold]
+fn no_spare() -> Error {
+    Error::Corrupt("the map is damaged: a stripe's spare buffer does not exist".into())
 }

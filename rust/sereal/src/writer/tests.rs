@@ -13,6 +13,19 @@ fn body(write: impl FnOnce(&mut Writer)) -> Vec<u8> {
 }
 
 #[test]
+fn a_short_text_is_what_a_writer_writes() {
+    let bytes = [7; SHORT_TEXT + 1];
+    for length in 0..=SHORT_TEXT {
+        let mut writer = Writer::new();
+        writer.begin(1000);
+        writer.text(&bytes[..length], false);
+        let Some((document, made)) = short_text(&bytes[..length]) else { panic!("{length} bytes are short") };
+        assert_eq!(Some(&document[..made]), writer.finish());
+    }
+    assert_eq!(short_text(&bytes), None);
+}
+
+#[test]
 fn integers_take_the_shortest_form() {
     for (number, hex) in [
         (0, "00"),

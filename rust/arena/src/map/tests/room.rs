@@ -125,7 +125,7 @@ fn what_the_dead_did_is_told_from_what_others_did_to_the_same_word() {
 
         let other = key_of(&map, 1);
         let (hash, turn) = (map.hash(&other), map.turn(1).unwrap());
-        let (claim, spare) = (turn.claim().unwrap(), turn.spare().unwrap());
+        let (claim, spare) = (turn.claim().unwrap(), turn.stripe.spare.load(Ordering::Relaxed));
         map.buffers.get(spare).unwrap().fill(&other, Content::Bytes(b"v"), 0);
         let distance = (position.group + map.layout.groups - map.home(hash)) % map.layout.groups;
         assert!(turn.publish(&journal::Change {
