@@ -2,6 +2,7 @@
  * work on the right. */
 #include "compat.h"
 #include "body.h"
+#include "callsite.h"
 #include "codec.h"
 
 /* An entry point's one result; none is undef in scalar context. */
@@ -32,12 +33,14 @@ BOOT:
               (int)SA_ABI_VERSION, (int)sa_abi_version());
     sa_wait_in_turns(TRUE); /* for PATIENTLY() */
     codec_boot();
+    callsite_boot();
 
 void
 CLONE(...)
 CODE:
     PERL_UNUSED_VAR(items);
     codec_clone();
+    callsite_clone();
 
 void
 create(...)
@@ -128,6 +131,16 @@ void
 _clock_reads(...)
 PPCODE:
     ANSWER(hook_clock_reads);
+
+void
+_call_sites(...)
+PPCODE:
+    ANSWER(hook_call_sites);
+
+void
+_nothing(...)
+PPCODE:
+    PERL_UNUSED_VAR(items); /* what a method call costs by itself, for benchmarks */
 
 void
 _lock_patience(...)

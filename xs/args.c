@@ -3,14 +3,6 @@
 #include "args.h"
 #include "number.h"
 
-/* Reading it is a memory access and no more: no magic, nothing to overload,
- * nothing to warn of. */
-static inline bool
-is_plain(SV *argument)
-{
-    return SvOK(argument) && !SvROK(argument) && !SvGMAGICAL(argument);
-}
-
 /* The stack does not own what lies on it. */
 static void
 THX_keep_arguments(pTHX_ const struct call *call)
@@ -20,9 +12,6 @@ THX_keep_arguments(pTHX_ const struct call *call)
     for (index = 0; index < call->items; index++)
         sv_2mortal(SvREFCNT_inc_simple_NN(call_argument(call, index)));
 }
-
-/* No argument is left to the method. */
-#define NONE_OWN (-1)
 
 /* `first`: index of the first argument that is not the invocant. */
 static void
@@ -36,6 +25,7 @@ THX_begin(pTHX_ struct call *call, const struct method *method, I32 ax, I32 item
     call->ax = ax;
     call->items = items;
     call->object = NULL;
+    call->held = NULL;
     call->copying = first && SvGMAGICAL(call_argument(call, 0));
     for (index = first; index < items && !call->copying; index++)
         call->copying = index != own && !is_plain(call_argument(call, index));
@@ -49,40 +39,21 @@ THX_croak_not_live(pTHX_ const struct call *call)
     croak_method(call->method, "not a live %s object", call->method->type->class_name);
 }
 
-static void
-THX_begin_method_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 own)
+void
+THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 own)
 {
     SV *invocant;
 
     THX_begin(aTHX_ call, method, ax, items, 1, own);
     invocant = call_argument(call, 0);
     SvGETMAGIC(invocant);
-    if (!SvROK(invocant) || !handle_of(SvRV(invocant), method->type))
+    if (SvROK(invocant))
+        call->held = handle_of(SvRV(invocant), method->type);
+    if (!call->held)
         THX_croak_not_live(aTHX_ call);
     call->object = SvRV(invocant);
     if (call->copying)
         sv_2mortal(SvREFCNT_inc_simple_NN(call->object));
-}
-
-void
-THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items)
-{
-    THX_begin_method_but(aTHX_ call, method, ax, items, NONE_OWN);
-}
-
-void
-THX_begin_keyed_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
-                    struct bytes *key, I32 own)
-{
-    THX_begin_method_but(aTHX_ call, method, ax, items, own);
-    THX_call_bytes(aTHX_ call, 1, key);
-}
-
-void
-THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
-                struct bytes *key)
-{
-    THX_begin_keyed_but(aTHX_ call, method, ax, items, key, NONE_OWN);
 }
 
 const void *
@@ -90,7 +61,7 @@ THX_bare_call(pTHX_ const struct method *method, I32 ax, I32 items)
 {
     struct call call;
 
-    THX_begin_method(aTHX_ &call, method, ax, items);
+    THX_begin_method(aTHX_ &call, method, ax, items, NONE_OWN);
     return call_native(&call, void);
 }
 
@@ -118,7 +89,7 @@ THX_begin_function(pTHX_ struct call *call, const struct method *method, I32 ax,
 }
 
 handle *
-THX_call_handle(pTHX_ const struct call *call)
+THX_call_handle_again(pTHX_ const struct call *call)
 {
     handle *found = handle_of(call->object, call->method->type);
 
@@ -194,7 +165,7 @@ THX_call_own(pTHX_ struct call *call, I32 index, struct bytes *key)
 }
 
 void
-THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
+THX_read_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
 {
     SV *argument = call_argument(call, index);
 
@@ -204,7 +175,7 @@ THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
 }
 
 bool
-THX_call_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
+THX_read_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
 {
     SV *argument = call_argument(call, index);
 

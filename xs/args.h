@@ -19,7 +19,8 @@ struct call {
     I32 ax;         /* as in XSUBs: where the invocant lies on the stack */
     I32 items;      /* arguments, the invocant included */
     SV *object;     /* the invocant's scalar; NULL for a class method */
-    bool copying;   /* reading an argument may run Perl code */
+    handle *held;   /* its handle, as it was when the call began */
+    bool copying;   /* reading an argument may run Perl code, or some has run */
 };
 
 #define call_argument(call, index)   (PL_stack_base[(call)->ax + (index)])
@@ -33,17 +34,21 @@ struct bytes {
     char digits[24];
 };
 
-/* Begins a call of an object's method. Croaks when it is called wrongly. */
-void THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
+/* Reading it is a memory access and no more: no magic, nothing to overload,
+ * nothing to warn of. */
+static inline bool
+is_plain(const SV *argument)
+{
+    return SvOK(argument) && !SvROK(argument) && !SvGMAGICAL(argument);
+}
 
-/* The same for a method whose first argument is a key or a name: reads that too. */
-void THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
-                     struct bytes *key);
-
-/* The same, but argument `own` is left to the method, which calls call_own() or
+/* Begins a call of an object's method. Croaks when it is called wrongly. An
+ * argument that is the method's own is left to it: it calls call_own() or
  * call_keep() before Perl code can run that the reading of it starts. */
-void THX_begin_keyed_but(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items,
-                         struct bytes *key, I32 own);
+void THX_begin_method(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, I32 own);
+
+/* The invocant is never the method's own. */
+#define NONE_OWN 0
 
 /* The whole call of a method that has no arguments: its object's native handle. */
 const void *THX_bare_call(pTHX_ const struct method *method, I32 ax, I32 items);
@@ -54,17 +59,17 @@ HV *THX_begin_class(pTHX_ struct call *call, const struct method *method, I32 ax
 /* Begins a call of a plain function, whose first argument is an argument. */
 void THX_begin_function(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items);
 
-/* The handle, alive, once every argument was read. */
-handle *THX_call_handle(pTHX_ const struct call *call);
+/* The handle, looked for anew: Perl code may have given it up. */
+handle *THX_call_handle_again(pTHX_ const struct call *call);
 
 /* Does call_keep(), unless that argument is one that no Perl code runs for. */
 void THX_call_own(pTHX_ struct call *call, I32 index, struct bytes *key);
 
 /* An argument as bytes. undef is empty, with perl's own warning. */
-void THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
+void THX_read_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
 
 /* The same, but undef is undef: false, and a NULL start. */
-bool THX_call_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
+bool THX_read_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes);
 
 /* A positional number: a whole one, or a croak that names it. */
 UV THX_call_whole(pTHX_ const struct call *call, I32 index, const char *name, UV least, UV most);
@@ -88,11 +93,66 @@ void THX_call_keep(pTHX_ struct call *call, struct bytes *first, struct bytes *s
 /* Bytes as a message shows them. Mortal. */
 SV *THX_bytes_shown(pTHX_ const struct bytes *bytes);
 
-#define begin_method(call, method, ax, items)     THX_begin_method(aTHX_ (call), (method), (ax), (items))
+/* ---- What most calls are: plain scalars, and strings that are bytes already ---- */
+
+/* The argument itself, if it is bytes already and needs no copy. */
+static inline bool
+THX_has_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
+{
+    SV *argument = call_argument(call, index);
+
+    if ((SvFLAGS(argument) & (SVf_POK | SVf_UTF8 | SVs_GMG)) != SVf_POK || call->copying)
+        return FALSE;
+    bytes->start = (const uint8_t *)SvPVX_const(argument);
+    bytes->length = SvCUR(argument);
+    return TRUE;
+}
+
+static inline void
+THX_call_bytes(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
+{
+    if (UNLIKELY(!THX_has_bytes(aTHX_ call, index, bytes)))
+        THX_read_bytes(aTHX_ call, index, bytes);
+}
+
+static inline bool
+THX_call_value(pTHX_ const struct call *call, I32 index, struct bytes *bytes)
+{
+    return LIKELY(THX_has_bytes(aTHX_ call, index, bytes)) || THX_read_value(aTHX_ call, index, bytes);
+}
+
+/* Whether all arguments from `first` on are plain, but for the method's own. */
+static inline bool
+are_plain(SV *const *arguments, I32 first, I32 items, I32 own)
+{
+    I32 index;
+
+    for (index = first; index < items; index++)
+        if (UNLIKELY(index != own && !is_plain(arguments[index])))
+            return FALSE;
+    return TRUE;
+}
+
+/* Begins a call of a method whose first argument is a key or a name: reads that
+ * too. */
+static inline void
+THX_begin_keyed(pTHX_ struct call *call, const struct method *method, I32 ax, I32 items, struct bytes *key,
+                I32 own)
+{
+    THX_begin_method(aTHX_ call, method, ax, items, own);
+    THX_call_bytes(aTHX_ call, 1, key);
+}
+
+/* The handle, alive, once every argument was read. */
+static inline handle *
+THX_call_handle(pTHX_ const struct call *call)
+{
+    return LIKELY(!call->copying && call->held->mg_ptr) ? call->held : THX_call_handle_again(aTHX_ call);
+}
+
+#define begin_method(call, method, ax, items)     THX_begin_method(aTHX_ (call), (method), (ax), (items), NONE_OWN)
 #define begin_keyed(call, method, ax, items, key) \
-    THX_begin_keyed(aTHX_ (call), (method), (ax), (items), (key))
-#define begin_keyed_but(call, method, ax, items, key, own) \
-    THX_begin_keyed_but(aTHX_ (call), (method), (ax), (items), (key), (own))
+    THX_begin_keyed(aTHX_ (call), (method), (ax), (items), (key), NONE_OWN)
 #define bare_call(method, ax, items)              THX_bare_call(aTHX_ (method), (ax), (items))
 #define begin_class(call, method, ax, items)      THX_begin_class(aTHX_ (call), (method), (ax), (items))
 #define begin_function(call, method, ax, items)   THX_begin_function(aTHX_ (call), (method), (ax), (items))

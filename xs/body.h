@@ -1,9 +1,7 @@
 /* One body per operation: everything an entry point does, given where its
- * arguments lie on the stack. An XSUB calls it with its own ax and items; an op
- * that stands in for the call can do the same.
- *
- * A body of the first kind returns its one result, or NULL for none. A body of
- * the second kind leaves its results on the stack in place of its arguments. */
+ * arguments lie on the stack. A body of the first kind returns its one result,
+ * or NULL for none. A body of the second kind leaves its results on the stack
+ * in place of its arguments. */
 #ifndef SHARED_ARENA_BODY_H
 #define SHARED_ARENA_BODY_H
 
@@ -30,9 +28,9 @@ void THX_arena_regions(pTHX_ I32 ax, I32 items);
 SV *THX_map_store(pTHX_ I32 ax, I32 items);
 SV *THX_map_fetch(pTHX_ I32 ax, I32 items);
 SV *THX_map_exists(pTHX_ I32 ax, I32 items);
-SV *THX_map_delete(pTHX_ I32 ax, I32 items);
 SV *THX_map_incr(pTHX_ I32 ax, I32 items);
 SV *THX_map_counter(pTHX_ I32 ax, I32 items);
+SV *THX_map_delete(pTHX_ I32 ax, I32 items);
 SV *THX_map_serialised(pTHX_ I32 ax, I32 items);
 SV *THX_map_max_pair(pTHX_ I32 ax, I32 items);
 SV *THX_map_capacity(pTHX_ I32 ax, I32 items);
@@ -55,6 +53,7 @@ SV *THX_regexp_compile_entry(pTHX_ I32 ax, I32 items);
 /* body_hooks.c: what the tests reach for; undocumented */
 SV *THX_hook_set_clock(pTHX_ I32 ax, I32 items);
 SV *THX_hook_clock_reads(pTHX_ I32 ax, I32 items);
+SV *THX_hook_call_sites(pTHX_ I32 ax, I32 items);
 SV *THX_hook_lock_patience(pTHX_ I32 ax, I32 items);
 SV *THX_hook_failpoints(pTHX_ I32 ax, I32 items);
 SV *THX_hook_failpoint(pTHX_ I32 ax, I32 items);

@@ -342,6 +342,8 @@ THX_arena_map(pTHX_ I32 ax, I32 items)
     made->mg_ptr = (char *)native;
     if (status != SA_OK)
         THX_croak_carve(aTHX_ &map_method, &name, status, &error);
+    if (values[MAP_SERIALISE].is.flag)
+        made->mg_private |= HANDLE_SERIALISED;
     return sv_bless(object, gv_stashpv(map_type.class_name, GV_ADD));
 }
 

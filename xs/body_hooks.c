@@ -1,6 +1,7 @@
 /* What the tests reach for: a clock that stands still, failure on demand, and
  * a map's own word on whether it is whole. Not documented, not for programs. */
 #include "body.h"
+#include "callsite.h"
 #include "codec.h"
 #include "decode.h"
 #include "number.h"
@@ -59,6 +60,19 @@ THX_hook_clock_reads(pTHX_ I32 ax, I32 items)
 
     begin_function(&call, &clock_reads_method, ax, items);
     return value_uv(sa_test_clock_reads());
+}
+
+static const struct method call_sites_method = {
+    "Shared::Arena", "_call_sites", "Shared::Arena::_call_sites()", NULL, 0, 0
+};
+
+SV *
+THX_hook_call_sites(pTHX_ I32 ax, I32 items)
+{
+    struct call call;
+
+    begin_function(&call, &call_sites_method, ax, items);
+    return value_uv(callsite_count());
 }
 
 static const struct method lock_patience_method = {

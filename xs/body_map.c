@@ -1,5 +1,6 @@
 /* Shared::Arena::Map. */
 #include "body.h"
+#include "callsite_op.h"
 #include "number.h"
 #include "options.h"
 #include "structure.h"
@@ -8,84 +9,138 @@
 #define MAP "Shared::Arena::Map"
 #define TTL_USAGE "[, ttl => seconds | ttl_ms => milliseconds]"
 
+#define VALUE 2 /* its index among the arguments: store reads it by itself */
+
 static const struct method store_method = {
     MAP, "store", "$map->store($key, $value" TTL_USAGE ")", &map_type, 3, ANY_NUMBER
 };
 
-#define VALUE 2 /* its index among the arguments */
-
-/* The value as the bytes to keep, or false when they are too many. */
+/* The value as the bytes to keep, or false when they are too many. `short_text`
+ * is where the document of a short string may go. */
 static bool
-THX_stored_value(pTHX_ struct call *call, struct bytes *key, struct bytes *value)
+THX_stored_value(pTHX_ struct call *call, struct bytes *key, struct bytes *value, uint8_t *short_text)
 {
-    const sa_map *map = call_native(call, sa_map);
     size_t room;
 
-    if (!sa_map_serialised(map)) {
-        call_own(call, VALUE, key);
-        call_value(call, VALUE, value);
+    if (!handle_is_serialised(call_handle(call))) {
+        if (!THX_has_bytes(aTHX_ call, VALUE, value)) {
+            call_own(call, VALUE, key);
+            call_value(call, VALUE, value);
+        }
         return TRUE;
     }
-    room = sa_map_max_pair(map);
+    if (call_short_text(call, VALUE, value, short_text))
+        return TRUE;
+    room = sa_map_max_pair(call_native(call, sa_map));
     call_structure(call, VALUE, key->length < room ? room - key->length : 0, key, value);
     return value->start != NULL;
 }
 
-SV *
-THX_map_store(pTHX_ I32 ax, I32 items)
+/* How a store ended, as a caller is told. */
+static IV
+THX_stored(pTHX_ sa_status status, const sa_error *error)
 {
-    struct call call;
-    struct bytes key, value;
+    switch (status) {
+    case SA_OK:        return 1;
+    case SA_FULL:      return 0;
+    case SA_TOO_LARGE: return -1;
+    default:           croak_status(&store_method, status, error);
+    }
+}
+
+static SV *
+THX_store(pTHX_ struct call *call, struct bytes *key)
+{
+    struct bytes value;
+    uint8_t short_text[SA_SHORT_DOCUMENT];
     uint64_t ttl;
     sa_error error;
     sa_status status;
     bool fits;
 
-    begin_keyed_but(&call, &store_method, ax, items, &key, VALUE);
-    fits = THX_stored_value(aTHX_ &call, &key, &value);
-    ttl = options_ttl(&call, 3);
+    fits = THX_stored_value(aTHX_ call, key, &value, short_text);
+    ttl = options_ttl(call, 3);
     if (!fits)
         return value_iv(-1);
 
     ERROR_INIT(error);
-    PATIENTLY(status, &call, &key, &value,
-              sa_map_store(call_native(&call, sa_map), key.start, key.length, value.start, value.length,
+    PATIENTLY(status, call, key, &value,
+              sa_map_store(call_native(call, sa_map), key->start, key->length, value.start, value.length,
                            ttl, &error));
     structure_stored(&value);
-    switch (status) {
-    case SA_OK:        return value_iv(1);
-    case SA_FULL:      return value_iv(0);
-    case SA_TOO_LARGE: return value_iv(-1);
-    default:           croak_status(&store_method, status, &error);
+    return value_iv(THX_stored(aTHX_ status, &error));
+}
+
+HOT_ENTRY(map_store, store, VALUE)
+
+HOT_OP(map_store, HOT_STORE)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &map_type, 3) && is_bytes(site->arguments[VALUE]) && !handle_is_serialised(quick.held)) {
+        const SV *const value = site->arguments[VALUE];
+        sa_error error;
+        sa_status status;
+
+        ERROR_INIT(error);
+        status = sa_map_store(quick_native(&quick, sa_map), quick.key, quick.length,
+                              (const uint8_t *)SvPVX_const(value), SvCUR(value), SA_TTL_NONE, &error);
+        if (LIKELY(status != SA_AGAIN))
+            return quick_answer(site, THX_set_iv(aTHX_ quick.target, THX_stored(aTHX_ status, &error)));
     }
+    return callsite_general(site, &store_method, VALUE, THX_store);
 }
 
 static const struct method fetch_method = { MAP, "fetch", "$map->fetch($key)", &map_type, 2, 2 };
 
-SV *
-THX_map_fetch(pTHX_ I32 ax, I32 items)
+static SV *
+THX_fetch(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
-    handle *map;
+    handle *const map = call_handle(call);
 
-    begin_keyed(&call, &fetch_method, ax, items, &key);
-    map = call_handle(&call);
-    if (sa_map_serialised((const sa_map *)map->mg_ptr))
-        return structure_fetch(&call, (const sa_map *)map->mg_ptr, &key);
-    return value_fetch(map, &key);
+    if (UNLIKELY(handle_is_serialised(map)))
+        return structure_fetch(call, (const sa_map *)map->mg_ptr, key);
+    return value_fetch(map, key);
+}
+
+HOT_ENTRY(map_fetch, fetch, NONE_OWN)
+
+HOT_OP(map_fetch, HOT_FETCH)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &map_type, 2) && has_short_room(quick.target) && value_is_short(quick.held)) {
+        sa_value value;
+        const sa_status status = sa_map_fetch(quick_native(&quick, sa_map), quick.key, quick.length,
+                                              (uint8_t *)SvPVX(quick.target), SHORT_LENGTH, &value);
+
+        if (LIKELY(status == SA_OK && value.kind == SA_KIND_BYTES)) {
+            finish_short(quick.target, value.length);
+            return quick_answer(site, quick.target);
+        }
+        if (status == SA_ABSENT || status == SA_BUSY)
+            return quick_answer(site, NULL);
+    }
+    return callsite_general(site, &fetch_method, NONE_OWN, THX_fetch);
 }
 
 static const struct method exists_method = { MAP, "exists", "$map->exists($key)", &map_type, 2, 2 };
 
-SV *
-THX_map_exists(pTHX_ I32 ax, I32 items)
+static SV *
+THX_exists(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
+    return boolSV(sa_map_exists(call_native(call, sa_map), key->start, key->length));
+}
 
-    begin_keyed(&call, &exists_method, ax, items, &key);
-    return boolSV(sa_map_exists(call_native(&call, sa_map), key.start, key.length));
+HOT_ENTRY(map_exists, exists, NONE_OWN)
+
+HOT_OP(map_exists, HOT_EXISTS)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &map_type, 2))
+        return quick_answer(site, boolSV(sa_map_exists(quick_native(&quick, sa_map), quick.key, quick.length)));
+    return callsite_general(site, &exists_method, NONE_OWN, THX_exists);
 }
 
 static const struct method delete_method = { MAP, "delete", "$map->delete($key)", &map_type, 2, 2 };
@@ -107,6 +162,8 @@ THX_map_delete(pTHX_ I32 ax, I32 items)
     return value_iv(status == SA_OK);
 }
 
+#define ADDEND 2 /* its index among the arguments */
+
 static const struct method incr_method = {
     MAP, "incr", "$map->incr($key[, $by" TTL_USAGE "])", &map_type, 2, ANY_NUMBER
 };
@@ -126,24 +183,21 @@ THX_increment(pTHX_ const struct call *call, I32 index)
     return by;
 }
 
-SV *
-THX_map_incr(pTHX_ I32 ax, I32 items)
+static SV *
+THX_incr(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
     IV by;
     int64_t now = 0;
     uint64_t ttl;
     sa_error error;
     sa_status status;
 
-    begin_keyed(&call, &incr_method, ax, items, &key);
-    by = THX_increment(aTHX_ &call, 2);
-    ttl = options_ttl(&call, 3);
+    by = THX_increment(aTHX_ call, ADDEND);
+    ttl = options_ttl(call, 3);
 
     ERROR_INIT(error);
-    PATIENTLY(status, &call, &key, NULL,
-              sa_map_incr(call_native(&call, sa_map), key.start, key.length, by, ttl, &now, &error));
+    PATIENTLY(status, call, key, NULL,
+              sa_map_incr(call_native(call, sa_map), key->start, key->length, by, ttl, &now, &error));
     switch (status) {
     case SA_OK:
         return value_iv(now);
@@ -156,19 +210,53 @@ THX_map_incr(pTHX_ I32 ax, I32 items)
     }
 }
 
+HOT_ENTRY(map_incr, incr, NONE_OWN)
+
+HOT_OP(map_incr, HOT_INCR)
+{
+    struct quick quick;
+    IV by = 1;
+    bool is_usual = is_quick(&quick, site, &map_type, 2);
+
+    if (!is_usual && is_quick(&quick, site, &map_type, 3) && is_integer(site->arguments[ADDEND])) {
+        by = SvIVX(site->arguments[ADDEND]);
+        is_usual = TRUE;
+    }
+    if (LIKELY(is_usual)) {
+        int64_t now;
+
+        if (LIKELY(sa_map_count(quick_native(&quick, sa_map), quick.key, quick.length, by, &now)))
+            return quick_answer(site, THX_set_iv(aTHX_ quick.target, now));
+    }
+    return callsite_general(site, &incr_method, NONE_OWN, THX_incr);
+}
+
 static const struct method counter_method = { MAP, "counter", "$map->counter($key)", &map_type, 2, 2 };
 
-SV *
-THX_map_counter(pTHX_ I32 ax, I32 items)
+static SV *
+THX_counter(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
     int64_t now = 0;
 
-    begin_keyed(&call, &counter_method, ax, items, &key);
-    if (sa_map_counter(call_native(&call, sa_map), key.start, key.length, &now) != SA_OK)
+    if (sa_map_counter(call_native(call, sa_map), key->start, key->length, &now) != SA_OK)
         return &PL_sv_undef;
     return value_iv(now);
+}
+
+HOT_ENTRY(map_counter, counter, NONE_OWN)
+
+HOT_OP(map_counter, HOT_COUNTER)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &map_type, 2)) {
+        int64_t now;
+        const bool is_there
+            = sa_map_counter(quick_native(&quick, sa_map), quick.key, quick.length, &now) == SA_OK;
+
+        return quick_answer(site, is_there ? THX_set_iv(aTHX_ quick.target, now) : &PL_sv_undef);
+    }
+    return callsite_general(site, &counter_method, NONE_OWN, THX_counter);
 }
 
 /* ---- The whole map ---- */

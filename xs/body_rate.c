@@ -1,11 +1,15 @@
 /* Shared::Arena::Rate. */
 #include "body.h"
+#include "callsite_op.h"
 #include "number.h"
 #include "value.h"
 
 #define RATE "Shared::Arena::Rate"
 
-/* What a request costs: 1 when not said. */
+/* What a request costs when that is not said. */
+#define ONE_REQUEST 1.0
+#define QUICK_REQUEST(quick)   quick_native(quick, sa_rate), (quick)->key, (quick)->length, ONE_REQUEST
+
 static NV
 THX_cost(pTHX_ const struct call *call, I32 index)
 {
@@ -13,7 +17,7 @@ THX_cost(pTHX_ const struct call *call, I32 index)
     NV cost;
 
     if (!call_has(call, index))
-        return 1;
+        return ONE_REQUEST;
     number_read(call_argument(call, index), &number);
     if (!number_real(&number, 0, DBL_MAX, &cost))
         croak_method(call->method, "the cost must be a finite number, 0 or more, not %" SVf,
@@ -23,48 +27,69 @@ THX_cost(pTHX_ const struct call *call, I32 index)
 
 static const struct method allow_method = { RATE, "allow", "$rate->allow($key[, $cost])", &rate_type, 2, 3 };
 
-SV *
-THX_rate_allow(pTHX_ I32 ax, I32 items)
+static SV *
+THX_allow(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
-    NV cost;
+    const NV cost = THX_cost(aTHX_ call, 2);
 
-    begin_keyed(&call, &allow_method, ax, items, &key);
-    cost = THX_cost(aTHX_ &call, 2);
-    return value_iv(sa_rate_allow(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+    return value_iv(sa_rate_allow(call_native(call, sa_rate), key->start, key->length, (double)cost));
+}
+
+HOT_ENTRY(rate_allow, allow, NONE_OWN)
+
+HOT_OP(rate_allow, HOT_ALLOW)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &rate_type, 2))
+        return quick_answer(site, THX_set_iv(aTHX_ quick.target, sa_rate_allow(QUICK_REQUEST(&quick))));
+    return callsite_general(site, &allow_method, NONE_OWN, THX_allow);
 }
 
 static const struct method remaining_method = {
     RATE, "remaining", "$rate->remaining($key[, $cost])", &rate_type, 2, 3
 };
 
-SV *
-THX_rate_remaining(pTHX_ I32 ax, I32 items)
+static SV *
+THX_remaining(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
-    NV cost;
+    const NV cost = THX_cost(aTHX_ call, 2);
 
-    begin_keyed(&call, &remaining_method, ax, items, &key);
-    cost = THX_cost(aTHX_ &call, 2);
-    return value_nv(sa_rate_remaining(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+    return value_nv(sa_rate_remaining(call_native(call, sa_rate), key->start, key->length, (double)cost));
+}
+
+HOT_ENTRY(rate_remaining, remaining, NONE_OWN)
+
+HOT_OP(rate_remaining, HOT_REMAINING)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &rate_type, 2))
+        return quick_answer(site, THX_set_nv(aTHX_ quick.target, sa_rate_remaining(QUICK_REQUEST(&quick))));
+    return callsite_general(site, &remaining_method, NONE_OWN, THX_remaining);
 }
 
 static const struct method retry_after_method = {
     RATE, "retry_after", "$rate->retry_after($key[, $cost])", &rate_type, 2, 3
 };
 
-SV *
-THX_rate_retry_after(pTHX_ I32 ax, I32 items)
+static SV *
+THX_retry_after(pTHX_ struct call *call, struct bytes *key)
 {
-    struct call call;
-    struct bytes key;
-    NV cost;
+    const NV cost = THX_cost(aTHX_ call, 2);
 
-    begin_keyed(&call, &retry_after_method, ax, items, &key);
-    cost = THX_cost(aTHX_ &call, 2);
-    return value_nv(sa_rate_retry_after(call_native(&call, sa_rate), key.start, key.length, (double)cost));
+    return value_nv(sa_rate_retry_after(call_native(call, sa_rate), key->start, key->length, (double)cost));
+}
+
+HOT_ENTRY(rate_retry_after, retry_after, NONE_OWN)
+
+HOT_OP(rate_retry_after, HOT_RETRY_AFTER)
+{
+    struct quick quick;
+
+    if (is_quick(&quick, site, &rate_type, 2))
+        return quick_answer(site, THX_set_nv(aTHX_ quick.target, sa_rate_retry_after(QUICK_REQUEST(&quick))));
+    return callsite_general(site, &retry_after_method, NONE_OWN, THX_retry_after);
 }
 
 static const struct method headers_method = {

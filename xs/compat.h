@@ -13,6 +13,16 @@
 #error "Shared::Arena needs a perl with 64-bit integers"
 #endif
 
+#if defined(__GNUC__)
+#define FORCE_INLINE inline __attribute__((always_inline))
+#define NOT_INLINE __attribute__((noinline))
+#define HIDDEN __attribute__((visibility("hidden"))) /* of this library: no detour to its address */
+#else
+#define FORCE_INLINE inline
+#define NOT_INLINE
+#define HIDDEN
+#endif
+
 #ifndef G_LIST /* its name before 5.36 */
 #define G_LIST G_ARRAY
 #endif
@@ -51,6 +61,11 @@
 #define IS_FEATURE_CLASS(stash)   HvSTASH_IS_CLASS(stash)
 #else
 #define IS_FEATURE_CLASS(stash)   FALSE
+#endif
+
+#ifndef OpHAS_SIBLING /* 5.21.11 and up */
+#define OpHAS_SIBLING(op)   cBOOL((op)->op_sibling)
+#define OpSIBLING(op)       ((op)->op_sibling)
 #endif
 
 #include "shared_arena.h"

@@ -16,8 +16,13 @@ struct handle_type {
 };
 
 /* mg_ptr: the native handle, NULL once it was given up.
- * mg_private: free for the type's own use (see value.c). */
+ * mg_private: of a map, whether it is serialised (the highest bit), and below
+ * that what value.c remembers. */
 typedef MAGIC handle;
+
+#define HANDLE_SERIALISED   0x8000
+
+#define handle_is_serialised(held)   (((held)->mg_private & HANDLE_SERIALISED) != 0)
 
 extern const struct handle_type arena_type, map_type, rate_type;
 

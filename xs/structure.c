@@ -4,6 +4,7 @@
 #include "codec.h"
 #include "decode.h"
 #include "encode.h"
+#include "value.h"
 
 /* Room for a first look at a value. */
 #define FIRST_ROOM 4096
@@ -33,6 +34,19 @@ THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct byte
         call_keep(call, document, NULL);
 }
 
+bool
+THX_call_short_text(pTHX_ const struct call *call, I32 index, struct bytes *document, uint8_t *room)
+{
+    const SV *const value = call_argument(call, index);
+
+    if (call->copying || SvTYPE(value) > SVt_PVMG
+        || (SvFLAGS(value) & (SVf_POK | SVf_IOK | SVf_NOK | SVp_IOK | SVp_NOK | SVf_ROK | SVf_UTF8 | SVs_GMG)) != SVf_POK)
+        return FALSE;
+    document->start = room;
+    document->length = sa_short_text((const uint8_t *)SvPVX_const(value), SvCUR(value), room);
+    return document->length != 0;
+}
+
 void
 THX_structure_stored(pTHX_ const struct bytes *document)
 {
@@ -54,6 +68,23 @@ THX_fetch_document(pTHX_ struct decoder *decoder, const sa_map *map, const struc
     }
 }
 
+/* Many values are short strings, and need no decoder. NULL for any other. */
+static SV *
+THX_short_text(pTHX_ const uint8_t *document, size_t document_length)
+{
+    size_t start, length;
+    bool utf8;
+    SV *text;
+
+    if (!sa_document_text(document, document_length, &start, &length, &utf8) || utf8 || length > SHORT_LENGTH)
+        return NULL;
+    text = short_string();
+    Copy(document + start, SvPVX(text), length, char);
+    finish_short(text, length);
+    SvSETMAGIC(text);
+    return text;
+}
+
 SV *
 THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *key)
 {
@@ -64,6 +95,8 @@ THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes *ke
     if (THX_fetch_document(aTHX_ decoder, map, key, &found) == SA_OK && GIMME_V != G_VOID) {
         decoder->call = call;
         decoder->key = key;
+        if (found.kind == SA_KIND_BYTES && (value = THX_short_text(aTHX_ decoder->document, found.length)))
+            return value;
         if (found.kind == SA_KIND_BYTES)
             value = decode(decoder, decoder->document, found.length, &reason);
         else

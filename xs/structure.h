@@ -10,6 +10,10 @@
 void THX_call_structure(pTHX_ struct call *call, I32 index, size_t limit, struct bytes *key,
                         struct bytes *document);
 
+/* The same for a short string that is nothing else and not UTF-8, written to
+ * where SA_SHORT_DOCUMENT bytes have room. False for any other argument. */
+bool THX_call_short_text(pTHX_ const struct call *call, I32 index, struct bytes *document, uint8_t *room);
+
 /* The document was stored, and is of no use any more. */
 void THX_structure_stored(pTHX_ const struct bytes *document);
 
@@ -18,6 +22,8 @@ SV *THX_structure_fetch(pTHX_ struct call *call, const sa_map *map, struct bytes
 
 #define call_structure(call, index, limit, key, document) \
     THX_call_structure(aTHX_ (call), (index), (limit), (key), (document))
+#define call_short_text(call, index, document, room) \
+    THX_call_short_text(aTHX_ (call), (index), (document), (room))
 #define structure_stored(document)        THX_structure_stored(aTHX_ (document))
 #define structure_fetch(call, map, key)   THX_structure_fetch(aTHX_ (call), (map), (key))
 

@@ -3,14 +3,6 @@
 #include "value.h"
 
 SV *
-THX_value_iv(pTHX_ IV integer)
-{
-    dXSTARG;
-    sv_setiv_mg(TARG, integer);
-    return TARG;
-}
-
-SV *
 THX_value_uv(pTHX_ UV whole)
 {
     dXSTARG;
@@ -18,64 +10,59 @@ THX_value_uv(pTHX_ UV whole)
     return TARG;
 }
 
+/* A value that is not short is copied once, out of shared memory into a new scalar, whose
+ * room goes to whoever takes the result. Its length is not known beforehand, so
+ * it is guessed, and a second look taken where the guess was too small. */
+
 SV *
-THX_value_nv(pTHX_ NV real)
+THX_short_string(pTHX)
 {
     dXSTARG;
-    sv_setnv_mg(TARG, real);
+
+    if (!has_short_room(TARG)) {
+        sv_setpvs(TARG, ""); /* whatever it was */
+        SvGROW(TARG, SHORT_LENGTH + 1);
+    }
     return TARG;
 }
 
-/* Room on the stack for a short value. A miss then costs no allocation, and a
- * short value's scalar is as large as the value. */
-#define SHORT_LENGTH 256
-
-/* A longer one is copied once, out of shared memory into the scalar that is
- * returned. Its length is not known beforehand, so the guess is the length seen
- * last through this object; mg_private keeps it (16 bits: values beyond that
- * take a second look, which their copying dwarfs). */
-#define GUESSED_LENGTH(map)   ((STRLEN)(map)->mg_private)
-
-static SV *
-THX_finish_string(pTHX_ SV *string, STRLEN length)
+/* A bad guess is not the caller's to keep. */
+static void
+THX_finish_long(pTHX_ SV *string, STRLEN length)
 {
-    SvCUR_set(string, length);
-    *SvEND(string) = '\0';
-    SvPOK_only(string);
+    finish_short(string, length);
     if (SvLEN(string) > 2 * length)
-        SvPV_renew(string, length + 1); /* a bad guess is not the caller's to keep */
-    return string;
+        SvPV_renew(string, length + 1);
 }
 
 SV *
 THX_value_fetch(pTHX_ handle *map, const struct bytes *key)
 {
-    uint8_t on_stack[SHORT_LENGTH];
-    SV *string = GUESSED_LENGTH(map) > SHORT_LENGTH ? sv_2mortal(newSV(GUESSED_LENGTH(map))) : NULL;
+    bool is_short = GUESSED_LENGTH(map) <= SHORT_LENGTH;
+    SV *string = is_short ? short_string() : sv_2mortal(newSV(GUESSED_LENGTH(map)));
+    sa_value value;
+    sa_status status;
 
-    for (;;) {
-        uint8_t *room = string ? (uint8_t *)SvPVX(string) : on_stack;
-        const STRLEN capacity = string ? SvLEN(string) - 1 : SHORT_LENGTH;
-        sa_value value;
-        sa_status status = sa_map_fetch((const sa_map *)map->mg_ptr, key->start, key->length, room,
-                                        capacity, &value);
-
-        if (status == SA_SHORT && value.length > capacity) {
-            string = sv_2mortal(newSV(value.length));
-            continue;
-        }
-        if (status != SA_OK || GIMME_V == G_VOID)
-            return NULL;
-        switch (value.kind) {
-        case SA_KIND_UNDEF:
-            return sv_newmortal();
-        case SA_KIND_COUNTER:
-            return value_iv(value.number);
-        default:
-            map->mg_private = value.length > U16_MAX ? U16_MAX : (U16)value.length;
-            return string ? THX_finish_string(aTHX_ string, value.length)
-                          : newSVpvn_flags((const char *)on_stack, value.length, SVs_TEMP);
-        }
+    while ((status = sa_map_fetch((const sa_map *)map->mg_ptr, key->start, key->length, (uint8_t *)SvPVX(string),
+                                  SvLEN(string) - 1, &value)) == SA_SHORT) {
+        string = sv_2mortal(newSV(value.length));
+        is_short = FALSE;
+    }
+    if (UNLIKELY(status != SA_OK))
+        return NULL;
+    switch (value.kind) {
+    case SA_KIND_UNDEF:
+        return sv_newmortal();
+    case SA_KIND_COUNTER:
+        return value_iv(value.number);
+    default:
+        map->mg_private = value.length > MOST_GUESSED ? MOST_GUESSED : (U16)value.length;
+        if (is_short)
+            finish_short(string, value.length);
+        else
+            THX_finish_long(aTHX_ string, value.length);
+        SvSETMAGIC(string);
+        return string;
     }
 }
 
