@@ -43,8 +43,8 @@ sub of_size {
     heading('The cost of a call against the size of the table',
         "Nanoseconds a call, 75 % full, slot_size 64, keys drawn from the whole table; $option->{rounds} rounds.");
     tables('slots', $figures, [map { [$_, thousands($_)] } @sizes], @operations, 'peek');
-    write_file('cost-of-size.tsv', tsv('slots', $figures, \@sizes, @operations, 'peek'));
-    write_file('cost-of-size.svg', BenchPlot::svg(
+    write_file("$option->{to}/cost-of-size.tsv", tsv('slots', $figures, \@sizes, @operations, 'peek'));
+    write_file("$option->{to}/cost-of-size.svg", BenchPlot::svg(
         title   => 'Cost of a call against the size of the table (75 % full)',
         x_label => 'slots', y_label => 'nanoseconds a call', x_log => 1,
         x_ticks => [map { [$_, thousands($_)] } @sizes],
@@ -65,8 +65,8 @@ sub of_fill {
     tables('full', $figures, [map { [$_, "$_ %"] } @fills], @operations);
     printf "A store that the full table refuses: %s ns.\n\n", spread($samples->{'100 refused'}{refused}, '%.0f');
     my $tsv = tsv('percent', $figures, \@fills, @operations);
-    write_file('cost-of-fill.tsv', $tsv . tsv_line(100, 'refused', $samples->{'100 refused'}{refused}));
-    write_file('cost-of-fill.svg', BenchPlot::svg(
+    write_file("$option->{to}/cost-of-fill.tsv", $tsv . tsv_line(100, 'refused', $samples->{'100 refused'}{refused}));
+    write_file("$option->{to}/cost-of-fill.svg", BenchPlot::svg(
         title   => 'Cost of a call against how full the table is (' . thousands($slots) . ' slots)',
         x_label => 'percent of the slots in use', y_label => 'nanoseconds a call', y_log => 1,
         x_ticks => [map { [$_, $_] } grep { $_ % 10 == 0 } @fills],
@@ -172,11 +172,3 @@ sub tsv_line {
 }
 
 sub three { my ($values) = @_; return map { percentile($values, $_) } 50, 10, 90 }
-
-sub write_file {
-    my ($name, $text) = @_;
-    open my $file, '>', "$option->{to}/$name" or die "Cannot write $option->{to}/$name: $!\n";
-    print {$file} $text;
-    close $file or die "Cannot write $option->{to}/$name: $!\n";
-    return;
-}

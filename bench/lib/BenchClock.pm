@@ -22,19 +22,21 @@ sub now { return clock_gettime($Clock) }
 # What a key costs each of several pieces of code, in nanoseconds of this process's own time (so a slice given to
 # another process counts for nothing), without the loop around it. Each contestant is [code, pieces]; the code is called
 # with one piece, a reference to an array of keys, at a time. The contestants alternate piece by piece, and an empty loop
-# goes over each piece as well: its time, with that of the call and of reading the clock, is taken off.
+# goes over each piece as well: its time, with that of the call and of reading the clock, is taken off. A contestant that
+# waits for another process has a true third element: for it, the time that passes is what counts.
 sub net_costs {
     my @contestants = @_;
     my @seconds     = (0) x @contestants;
     for my $turn (0 .. $#{ $contestants[0][1] }) {
         for my $index (0 .. $#contestants) {
-            my ($code, $pieces) = @{ $contestants[$index] };
+            my ($code, $pieces, $waits) = @{ $contestants[$index] };
+            my $clock = $waits ? $Clock : $OwnTime;
             my $piece = $pieces->[$turn];
-            my $begin = clock_gettime($OwnTime);
+            my $begin = clock_gettime($clock);
             $code->($piece);
-            my $between = clock_gettime($OwnTime);
+            my $between = clock_gettime($clock);
             _empty_loop($piece);
-            my $end = clock_gettime($OwnTime);
+            my $end = clock_gettime($clock);
             $seconds[$index] += ($between - $begin) - ($end - $between);
         }
     }

@@ -7,9 +7,10 @@ use warnings;
 
 use List::Util qw(min max);
 
+use BenchSvg;
+
 my ($Width, $Height) = (760, 420);
 my %Margin = (left => 70, right => 150, top => 44, bottom => 56);
-my @Colours = map {"#$_"} qw(3b82f6 e0761a 2a9d63 d6457a 8b6fe8 b59a00 8a8f98);
 
 # Options: title, x_label, y_label, x_log and y_log (true for logarithmic axes), x_ticks ([value, text] each), series.
 # A series is { name, points => [[x, median, low, high], ...] } and may be `dashed`.
@@ -21,31 +22,24 @@ sub svg {
     my @ticks = _ticks($plot{y_log}, min(map { $_->[2] } @points), max(map { $_->[3] } @points));
     my $up = _scale($plot{y_log}, @ticks[0, -1], $Height - $Margin{bottom}, $Margin{top});
 
-    my @out = (
-        qq{<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 $Width $Height" width="$Width" height="$Height">},
-        '<title>' . _escape($plot{title}) . '</title>',
-        '<style>text{font:13px sans-serif;fill:#707070}.title{font-size:15px;font-weight:bold}'
-            . '.axis{stroke:#888;fill:none}.grid{stroke:#888;stroke-opacity:.25}'
-            . '@media(prefers-color-scheme:dark){text{fill:#bbb}}</style>',
-        _text($Margin{left}, 24, $plot{title}, 'start', 'class="title"'),
-    );
+    my @out = text($Margin{left}, 24, $plot{title}, 'start', 'class="title"');
     my ($left, $right, $bottom) = ($Margin{left}, $Width - $Margin{right}, $Height - $Margin{bottom});
     for my $tick (@ticks) {
         my $y = $up->($tick);
-        push @out, qq{<path class="grid" d="M$left ${y}H$right"/>}, _text($left - 8, $y + 4, _number($tick), 'end');
+        push @out, qq{<path class="grid" d="M$left ${y}H$right"/>}, text($left - 8, $y + 4, tick_number($tick), 'end');
     }
     for my $tick (@{ $plot{x_ticks} }) {
         my $x = $across->($tick->[0]);
         my $end = $bottom + 5;
-        push @out, qq{<path class="axis" d="M$x ${bottom}V$end"/>}, _text($x, $bottom + 21, $tick->[1], 'middle');
+        push @out, qq{<path class="axis" d="M$x ${bottom}V$end"/>}, text($x, $bottom + 21, $tick->[1], 'middle');
     }
     push @out, qq{<path class="axis" d="M$left $Margin{top}V${bottom}H$right"/>},
-        _text(($left + $right) / 2, $Height - 12, $plot{x_label}, 'middle'),
-        _text(-($Margin{top} + $bottom) / 2, 18, $plot{y_label}, 'middle', 'transform="rotate(-90)"');
+        text(($left + $right) / 2, $Height - 12, $plot{x_label}, 'middle'),
+        text(-($Margin{top} + $bottom) / 2, 18, $plot{y_label}, 'middle', 'transform="rotate(-90)"');
 
     my $index = 0;
     for my $series (@{ $plot{series} }) {
-        my $colour = $Colours[$index % @Colours];
+        my $colour = colour($index);
         my $dashes = $series->{dashed} ? ' stroke-dasharray="5 4"' : '';
         my @at = map { my ($x, @ys) = @$_; [$across->($x), map { $up->($_) } @ys] } @{ $series->{points} };
         my $band = join ' ', (map {"$_->[0],$_->[3]"} @at), map {"$_->[0],$_->[2]"} reverse @at;
@@ -56,9 +50,9 @@ sub svg {
         my $y = $Margin{top} + 12 + 22 * $index++;
         my ($from, $to) = ($right + 14, $right + 36);
         push @out, qq{<path d="M$from ${y}H$to" stroke="$colour" stroke-width="2"$dashes/>},
-            _text($to + 6, $y + 4, $series->{name}, 'start');
+            text($to + 6, $y + 4, $series->{name}, 'start');
     }
-    return join "\n", @out, "</svg>\n";
+    return picture($Width, $Height, $plot{title}, @out);
 }
 
 # Code that takes a value to a coordinate.

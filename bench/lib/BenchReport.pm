@@ -11,7 +11,7 @@ use POSIX ();
 
 use BenchClock;
 
-our @EXPORT = qw(options heading table spread duration thousands);
+our @EXPORT = qw(options heading table spread duration three_digits thousands write_file);
 
 $| = 1;
 my ($Load) = map { (split)[0] } _lines('/proc/loadavg');    # what others did when we began
@@ -72,17 +72,27 @@ sub duration {
     my ($seconds) = @_;
     for (['ns', 1e-9], ['us', 1e-6], ['ms', 1e-3]) {
         my ($unit, $length) = @$_;
-        return _three_digits($seconds / $length) . " $unit" if $seconds < 999.5 * $length;
+        return three_digits($seconds / $length) . " $unit" if $seconds < 999.5 * $length;
     }
-    return _three_digits($seconds) . ' s';
+    return three_digits($seconds) . ' s';
 }
 
-sub _three_digits {
+# A number with three digits, or all it has before the point: 1.23, 12.3, 123, 1,235.
+sub three_digits {
     my ($number) = @_;
+    return thousands($number) if $number >= 999.5;
     return sprintf $number < 9.995 ? '%.2f' : $number < 99.95 ? '%.1f' : '%.0f', $number;
 }
 
 # 1234567 as 1,234,567.
 sub thousands { my $text = sprintf '%.0f', $_[0]; 1 while $text =~ s/\A(-?\d+)(\d{3})/$1,$2/; return $text }
+
+sub write_file {
+    my ($path, $text) = @_;
+    open my $file, '>', $path or die "Cannot write $path: $!\n";
+    print {$file} $text;
+    close $file or die "Cannot write $path: $!\n";
+    return;
+}
 
 1;

@@ -15,16 +15,17 @@ use BenchClock;
 use BenchCrew;
 use BenchReport;
 
-our @EXPORT = qw(throughput);
+our @EXPORT    = qw(throughput);
+our @EXPORT_OK = qw(together process_heads);
 
 # Measures the loads with each number of processes, of which the first is 1, and prints the tables. A load is
-# [name, code]; the code gets the process's number and returns code that makes a thousand calls.
+# [name, code]; see `together` for the code.
 sub throughput {
     my ($title, $loads, $counts, $rounds, $seconds) = @_;
     my %turns;
     for my $load (@$loads) {
         my ($name, $code) = @$load;
-        for my $count (@$counts) { $turns{"$name $count"} = sub { return _together($count, $code, $seconds) } }
+        for my $count (@$counts) { $turns{"$name $count"} = sub { return together($count, $code, $seconds) } }
     }
     my $samples = race($rounds, %turns);
     my @names   = map { $_->[0] } @$loads;
@@ -35,15 +36,17 @@ sub throughput {
     return;
 }
 
-# A round of so many processes, from the first one's start to the last one's end.
-sub _together {
+# A round of so many processes, from the first one's start to the last one's end. The code gets the process's number and
+# returns code that makes a thousand calls, or first that and then another number of calls. Returned are the millions of
+# calls a second, the nanoseconds of the processes' own time a call, and the number of calls.
+sub together {
     my ($count, $code, $seconds) = @_;
     my $crew = BenchCrew->new($count, sub {
         my ($number, $crew) = @_;
-        my $thousand = $code->($number);
+        my ($some, $number_of_calls) = ($code->($number), 1000);
         my $calls = 0;
         my ($begin, $own) = (now(), clock_gettime(CLOCK_PROCESS_CPUTIME_ID));
-        until ($crew->stopped) { $thousand->(); $calls += 1000 }
+        until ($crew->stopped) { $some->(); $calls += $number_of_calls }
         $own = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $own;
         return { calls => $calls, own => $own, begin => $begin, end => now() };
     });
@@ -53,19 +56,21 @@ sub _together {
     my @results = map {@$_} $crew->results;
     my $calls   = sum map { $_->{calls} } @results;
     my $taken   = max(map { $_->{end} } @results) - min(map { $_->{begin} } @results);
-    return speed => $calls / $taken / 1e6, own => 1e9 * sum(map { $_->{own} } @results) / $calls;
+    return speed => $calls / $taken / 1e6, own => 1e9 * sum(map { $_->{own} } @results) / $calls, calls => $calls;
 }
+
+sub process_heads { return map { $_ == 1 ? '1 process' : "$_ processes" } @_ }
 
 sub _compare {
     my ($samples, $title, $figure, $format, $counts, @names) = @_;
     my @several = @$counts[1 .. $#$counts];
     print "$title:\n\n";
-    table(['load', map({ $_ == 1 ? '1 process' : "$_ processes" } @$counts)], map {
+    table(['load', process_heads(@$counts)], map {
         my $name = $_;
         [$name, map { spread($samples->{"$name $_"}{$figure}, $format) } @$counts]
     } @names);
     print "As ratios to one process:\n\n";
-    table(['load', map({"$_ processes"} @several)], map {
+    table(['load', process_heads(@several)], map {
         my $name = $_;
         my $one  = $samples->{"$name 1"}{$figure};
         [$name, map { spread(ratios($samples->{"$name $_"}{$figure}, $one), '%.2f') } @several]
