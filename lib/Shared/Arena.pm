@@ -368,6 +368,13 @@ F<shared-arena.UID.NAME>, where UID is the effective user id. The directory shou
 writes the contents out from time to time, and an arena from before the last boot is still there, and refused until
 L</"destroy"> removes it.
 
+=head2 SHARED_ARENA_NO_XOP
+
+If it is set when the module is loaded, and neither empty nor 0, every call of a method is an ordinary one. Otherwise
+calls of the most frequent methods are answered where they stand in the program
+(L<Shared::Arena::Guide/"HOW CALLS ARE MADE FASTER">), which means the same. For comparisons, and to rule it out when
+something looks wrong.
+
 =head1 SEE ALSO
 
 L<Shared::Arena::Map>, L<Shared::Arena::Rate>, L<Shared::Arena::Guide>, L<Shared::Arena::Format>.

@@ -83,7 +83,8 @@ details.
 Every method but L</"keys"> and L</"stats"> takes constant time on average, plus the copying of keys and values, however
 full the map is and whatever was deleted from it. L</"keys"> walks over all slots, L</"stats"> over the locks. The store
 of a new key into a full map first reads 8 bytes for each 320 slots or so, and if they say that an entry may have
-lapsed, looks through the 320 or so that they speak for. Figures are in F<bench/README.md> of the distribution.
+lapsed, looks through the 320 or so that they speak for. Calls of the most frequent methods are spared what perl does to
+find and call a method (L<Shared::Arena::Guide/"HOW CALLS ARE MADE FASTER">). Figures are in F<bench/README.md> of the distribution.
 
 =head1 METHODS
 
