@@ -217,4 +217,29 @@ for my $changes (0 .. 100) {
 }
 END
 
+# Then the sub that it led to may be gone, and its place be taken by anything.
+subtest 'as many changes, and the sub is gone' => sub {
+    my $program = <<'END';
+use strict; use warnings; use Shared::Arena;
+my $map = Shared::Arena->create->map("m", slots => 16); $map->store("k", "v");
+my $call = sub { $map->fetch("k") }; $call->();
+no strict 'refs'; no warnings;
+my ($changes, $taken) = @ARGV;
+undef %{"Shared::Arena::Map::"};
+*{"Shared::Arena::Map::x$_"} = \&main::other for 1 .. $changes;
+my @taken; $taken[$_] = undef for 0 .. $taken;
+print eval { $call->() } // $@;
+sub other { }
+END
+    my @wrong;
+    for my $changes (16 .. 18) {
+        for my $taken (map { 3 * $_ } 0 .. 40) {
+            my $run = run_perl($program, args => [$changes, $taken]);
+            push @wrong, "$changes changes, $taken scalars: wait status $run->{status}, $run->{out}"
+                if $run->{status} || $run->{out} !~ /\ACan't locate object method/;
+        }
+    }
+    is_deeply \@wrong, [], 'no method is found';
+};
+
 done_testing;
