@@ -83,6 +83,16 @@ subtest 'values in void context' => sub {
     is $map->counter('void'), 1, 'calls count there too';
 };
 
+subtest 'a method as the comparator of a sort' => sub {
+    no warnings;
+    $map->store("$map", 1);
+    # Perl's own macro for a call's result takes the sort for the call, and its direction for a flag of that.
+    my @sorted = reverse sort Shared::Arena::Map::fetch $map, $map;
+    push @sorted, reverse sort Shared::Arena::Map::counter $map, $map;
+    is_deeply \@sorted, [($map) x 4], 'which has no scalar of its own for the result';
+    $map->delete("$map");
+};
+
 subtest 'what comes back can be changed' => sub {
     my ($value) = $map->fetch('a');
     $value .= 'more';

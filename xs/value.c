@@ -5,25 +5,22 @@
 SV *
 THX_value_uv(pTHX_ UV whole)
 {
-    dXSTARG;
-    sv_setuv_mg(TARG, whole);
-    return TARG;
-}
+    SV *const target = THX_op_target(aTHX);
 
-/* A value that is not short is copied once, out of shared memory into a new scalar, whose
- * room goes to whoever takes the result. Its length is not known beforehand, so
- * it is guessed, and a second look taken where the guess was too small. */
+    sv_setuv_mg(target, whole);
+    return target;
+}
 
 SV *
 THX_short_string(pTHX)
 {
-    dXSTARG;
+    SV *const target = THX_op_target(aTHX);
 
-    if (!has_short_room(TARG)) {
-        sv_setpvs(TARG, ""); /* whatever it was */
-        SvGROW(TARG, SHORT_LENGTH + 1);
+    if (!has_short_room(target)) {
+        sv_setpvs(target, ""); /* whatever it was */
+        SvGROW(target, SHORT_LENGTH + 1);
     }
-    return TARG;
+    return target;
 }
 
 /* A bad guess is not the caller's to keep. */
@@ -35,6 +32,10 @@ THX_finish_long(pTHX_ SV *string, STRLEN length)
         SvPV_renew(string, length + 1);
 }
 
+/* A value that is not short is copied once, out of shared memory into a new
+ * scalar, whose room goes to whoever takes the result. Its length is not known
+ * beforehand, so it is guessed, and a second look taken where the guess was too
+ * small. */
 SV *
 THX_value_fetch(pTHX_ handle *map, const struct bytes *key)
 {

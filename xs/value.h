@@ -50,20 +50,25 @@ THX_set_nv(pTHX_ SV *target, NV real)
     return target;
 }
 
+/* The calling op's own scalar. Perl's dXSTARG asks an op that calls us as sort's
+ * comparator, too, and takes another flag of that for the one meant. */
+static inline SV *
+THX_op_target(pTHX)
+{
+    return PL_op->op_type == OP_ENTERSUB && PL_op->op_private & OPpENTERSUB_HASTARG ? PAD_SV(PL_op->op_targ)
+                                                                                    : sv_newmortal();
+}
+
 static inline SV *
 THX_value_iv(pTHX_ IV integer)
 {
-    dXSTARG;
-
-    return THX_set_iv(aTHX_ TARG, integer);
+    return THX_set_iv(aTHX_ THX_op_target(aTHX), integer);
 }
 
 static inline SV *
 THX_value_nv(pTHX_ NV real)
 {
-    dXSTARG;
-
-    return THX_set_nv(aTHX_ TARG, real);
+    return THX_set_nv(aTHX_ THX_op_target(aTHX), real);
 }
 
 /* A value no longer than this is fetched into the calling op's own scalar,

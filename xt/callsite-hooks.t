@@ -71,6 +71,9 @@ for my $kind ('entersub', 'method_named', 'check, chaining', 'check, replacing',
             $code =~ s/\$map->(?:store|incr)\('\w'/Shared::Arena::Map::stats(\$map); (undef) = ('x'/g;
             $code =~ s/^sub limiter .*$/sub limiter { }/m;
         }
+        # What leaves alone every op that is no longer perl's own leaves those of the hot names alone, too, when it comes
+        # after us: it sees fewer of them, and what the calls do is the same.
+        $code =~ s/Hooks::seen\(\)/()/g if $kind =~ /picky/ && $order ne 'loaded first';
         same_in_two_perls($code, "$kind, $order", like => qr/\Await status 0\n/);
     }
 }
