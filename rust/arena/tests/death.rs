@@ -36,6 +36,8 @@ fn dies_at(point: &str, body: impl FnOnce()) -> bool {
     // keeps that usable after a fork; it leaves by _exit.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
+        // A child's first lock is not had at once, as nearly all are.
+        Arena::on_heap(4096, 1).unwrap().carve_region(b"r", 16).unwrap();
         assert!(failpoint::arm(point, failpoint::Action::Kill));
         body();
         // SAFETY: ends the child and runs nothing of the parent's.
