@@ -2,6 +2,7 @@
 //! any size.
 
 use super::*;
+use crate::sync::AtomicBool;
 use std::collections::HashMap;
 
 /// How many groups a miss looks at, and a hit, on average.
@@ -145,4 +146,29 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
         assert_eq!(map.incr(&key.to_ne_bytes(), i64::from(key), 0).unwrap(), Counted::Now(i64::from(key)));
     }
     map.verify().unwrap();
+}
+
+/// A search that meets another key in the buffer where its own was, as that has been stored anew meanwhile, looks again:
+/// a key that is there all along is never absent. Long keys, so that both are compared for as long as one is stored.
+#[test]
+fn a_key_that_is_stored_over_and_over_is_there_all_along() {
+    let map = map(2, 8192);
+    let [key, other] = [b'k', b'o'].map(|byte| [byte; 8000]);
+    store(&map, &key, b"v");
+    store(&map, &other, b"v");
+    let rounds = if cfg!(miri) { 20 } else { 5_000 };
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..rounds {
+                store(&map, &key, b"v");
+                store(&map, &other, b"v");
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        while !done.load(Ordering::Relaxed) {
+            let read = map.fetch(&key, &mut []);
+            assert!(matches!(read, Read::TooShort(1) | Read::Busy), "{read:?}");
+        }
+    });
 }
