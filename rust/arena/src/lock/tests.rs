@@ -144,3 +144,16 @@ fn a_lock_is_had_at_once_when_it_is_free_and_nobody_died_in_it() {
     assert!(acquire_at_once(word, court()).is_none(), "what the dead left is repaired first");
     assert!(acquire(word, court()).unwrap().owner_died);
 }
+
+#[test]
+fn no_lock_of_an_arena_is_had_before_its_pid_namespace_was_compared_with_ours() {
+    let (broken, mixed, life) = (AtomicU64::new(0), AtomicU32::new(0), AtomicU64::new(0));
+    let elsewhere = Court { broken: &broken, mixed_namespaces: &mixed, pid_namespace: 1, checked_life: &life };
+    let word = shared_word();
+    drop(acquire(word, court()).unwrap());
+    assert!(acquire_at_once(word, elsewhere).is_none(), "the thread is known, but not to this arena");
+    assert_eq!(word.load(Ordering::Relaxed), 0);
+    drop(acquire(word, elsewhere).unwrap());
+    assert_eq!(mixed.load(Ordering::Relaxed), 1, "said before the lock is had");
+    assert!(acquire_at_once(word, elsewhere).is_some());
+}

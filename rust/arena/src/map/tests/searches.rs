@@ -2,6 +2,7 @@
 //! any size.
 
 use super::*;
+use crate::layout::LANES;
 use crate::sync::AtomicBool;
 use std::collections::HashMap;
 
@@ -149,18 +150,22 @@ fn offsets_past_four_gigabytes_are_like_all_others() {
 }
 
 /// A search that meets another key in the buffer where its own was, as that has been stored anew meanwhile, looks again:
-/// a key that is there all along is never absent. Long keys, so that both are compared for as long as one is stored.
+/// a key that is there all along is never absent. Long keys that differ in the end, so that there is time to store another,
+/// and in the second group of a search: what is seen in the first one is looked at twice.
 #[test]
 fn a_key_that_is_stored_over_and_over_is_there_all_along() {
-    let map = map(2, 8192);
-    let [key, other] = [b'k', b'o'].map(|byte| [byte; 8000]);
+    let map = map(15, 4096);
+    let long_key = |number: u32| [&[b'k'; 4000][..], &number.to_ne_bytes()].concat();
+    let mut homeless = (0..).map(long_key).filter(|key| map.home(map.hash(key)) == 0);
+    homeless.by_ref().take(LANES).for_each(|key| assert_eq!(store(&map, &key, b"v"), Stored::Yes));
+    let [key, other] = [homeless.next().unwrap(), homeless.next().unwrap()];
     store(&map, &key, b"v");
     store(&map, &other, b"v");
-    let rounds = if cfg!(miri) { 20 } else { 5_000 };
+    let (started, length) = (clock::unfrozen_monotonic_ns(), if cfg!(miri) { 0 } else { 1_000_000_000 });
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for _ in 0..rounds {
+            while clock::unfrozen_monotonic_ns() - started < length {
                 store(&map, &key, b"v");
                 store(&map, &other, b"v");
             }
