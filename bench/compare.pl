@@ -44,12 +44,19 @@ my $walk    = 2e-3;      # seconds that a walk over all of them may take
 my $piece   = 0.5e-3;    # seconds for a piece of those who take longer
 my $numbers = 0;         # of new keys
 
-# So many keys, one after the other from anywhere on.
-sub in_order { my ($count, @all) = @_; my $first = int rand @all; return [map { $all[($first + $_) % @all] } 0 .. $count - 1] }
-my $live     = sub { return in_order($_[0], @BenchStore::Keys) };
-my $absent   = sub { return [map {"no $_"} @{ $live->(@_) }] };
-my $counters = sub { return in_order($_[0], @BenchStore::Counters) };
-my $integers = sub { return [map { 0 + $_ } @{ in_order($_[0], 1 .. $keys) }] };    # not yet turned into strings
+# So many keys of a list, one after the other: the list itself, or a part of it that begins anywhere.
+sub in_order {
+    my ($count, $all) = @_;
+    return $all if $count == @$all;
+    my $first = int rand @$all;
+    return [@$all[map { ($first + $_) % @$all } 0 .. $count - 1]];
+}
+my @absent   = map {"no $_"} @BenchStore::Keys;
+my @integers = 1 .. $keys;
+my $live     = sub { return in_order($_[0], \@BenchStore::Keys) };
+my $absent   = sub { return in_order($_[0], \@absent) };
+my $counters = sub { return in_order($_[0], \@BenchStore::Counters) };
+my $integers = sub { return in_order($_[0], \@integers) };
 my $new      = sub { return [map { 'new ' . ++$numbers } 1 .. $_[0]] };
 
 # A row: its name, the operation, the keys, and what its last answer must be.
