@@ -32,7 +32,8 @@ impl Lanes {
 #[inline(always)]
 fn matching(group: &Group, sought: u64) -> u32 {
     let bits: u32;
-    // SAFETY: reads the 64 bytes of the group, which is aligned to them, and changes nothing but the registers named.
+    // SAFETY: reads the 64 bytes of the group, which is aligned to them, and changes nothing but the registers named. That it does not
+    // write is not told, so that no later load is moved before it.
     // SYNC(publish): pairs with the releases in journal.rs.
     unsafe {
         std::arch::asm!(
@@ -59,7 +60,7 @@ fn matching(group: &Group, sought: u64) -> u32 {
             high = out(xmm_reg) _,
             each = out(xmm_reg) _,
             bits = lateout(reg) bits,
-            options(nostack, readonly, preserves_flags),
+            options(nostack, preserves_flags),
         );
     }
     bits >> 1 & ((1 << LANES) - 1)
