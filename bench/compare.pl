@@ -18,8 +18,8 @@
 #
 # What is returned goes into a variable, except that `exists` is asked as a condition, as programs do. Buckets of
 # `allow, yes`, `remaining` and `retry_after` are in use, far from full and from empty; those of `allow, no` and
-# `retry_after, refused` have been spent; those of `allow, a full bucket` have refilled before the next call, so that each is the first request
-# of its client, and those of `allow, a new key` are of keys never seen.
+# `retry_after, refused` have been spent; those of `allow, a full bucket` have refilled before the next call, so that each
+# is the first request of its client, and those of `allow, a new key` are of keys never seen.
 #
 # Prints tables, and writes compare.svg, and its figures with all others as compare.tsv, into the directory `to`. Takes
 # about a minute and a half. A Redis server is started for the time, without a port.

@@ -15,7 +15,8 @@ struct figure {
 #define WHOLE_FIGURE(name, value)   { name, FALSE, value, 0 }
 #define REAL_FIGURE(name, value)    { name, TRUE, 0, value }
 
-/* A key's value, mortal; NULL when there is none to be had. */
+/* A key's value, mortal or the calling op's own scalar; NULL when there is none
+ * to be had. */
 SV *THX_value_fetch(pTHX_ handle *map, const struct bytes *key);
 
 /* Numbers, in the calling op's own scalar. */
