@@ -1,17 +1,22 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../t/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../t/lib";
 use TestArena;
+use TestEvidence;
 use TestKilledClients;
 use Test::More;
 
-# Thousands of processes are killed while they claim, spend from, fill up and give back buckets. See t/50-crash-limiter.t.
+# Processes are killed by the thousand while they claim, spend from, fill up and give back buckets. See t/50-crash-limiter.t.
 
-watchdog(900);
+my %length = settings(tables => 1);
 
-for my $table (1 .. 4) {
+watchdog(900 * $length{tables});
+
+for my $table (1 .. $length{tables}) {
     is_deeply [TestKilledClients::mistakes(750)], [], 'three thousand deaths: no slot is lost, and no request too many allowed';
 }
+
+shown($length{tables} * 3000 . ' deaths in a limiter: no slot lost, no request too many');
 
 done_testing;

@@ -1,9 +1,13 @@
 use strict;
 use warnings;
 use FindBin;
+use lib "$FindBin::Bin/lib";
+use TestEvidence;
 use Test::More;
 
-# The crash tests of t/ for much longer, each with its own random moments.
+# The crash tests of t/ again and again, each time with other random moments.
+
+my $rounds = {settings(rounds => 1)}->{rounds};
 
 # What they say is only shown when they fail: it is TAP too.
 sub passes {
@@ -13,8 +17,10 @@ sub passes {
     ok close($run), $title or diag @said;
 }
 
-for my $round (1 .. 10) {
+for my $round (1 .. $rounds) {
     passes($_, "$_, round $round") for qw(limiter paused-writer windows);
 }
+
+shown("$rounds times the crash tests of limiters, stopped writers and windows");
 
 done_testing;

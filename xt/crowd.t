@@ -1,8 +1,9 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../t/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../t/lib";
 use TestArena;
+use TestEvidence;
 use Test::More;
 
 use Shared::Arena;
@@ -116,5 +117,7 @@ subtest 'asking a limiter for many keys, all new to it' => sub {
     my %stats = $rate->stats;
     is_deeply [@stats{qw(keys evicted contended)}], [5000, 0, 0], 'and one bucket';
 };
+
+shown('200 processes on one counter and one limiter, with deletes and lapses: every number once, every limit to the unit');
 
 done_testing;

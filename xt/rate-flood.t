@@ -1,23 +1,26 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../t/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../t/lib";
 use TestArena;
 use TestBuckets;
+use TestEvidence;
 use Test::More;
 use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 
 use Shared::Arena;
 
-# Tables with more keys than slots, and clients that ask for more than their due, in full length. See t/30-rate-flood.t,
+# Tables with more keys than slots, and clients that ask for more than their due, at length. See t/30-rate-flood.t,
 # t/30-rate-reuse.t and t/30-rate-heavy.t.
+
+my %length = settings(keys => 200_000, tables => 200);
 
 watchdog(900);
 
 for my $slots (64, 4096) {
-    subtest "a million random keys, $slots slots" => sub {
+    subtest "$length{keys} random keys, $slots slots" => sub {
         for my $seed (1 .. 2) {
-            my ($mistakes) = in_child { return [TestBuckets::flood(seed => $seed, keys => 1_000_000, slots => $slots)] } patience => 300;
+            my ($mistakes) = in_child { return [TestBuckets::flood(seed => $seed, keys => $length{keys}, slots => $slots)] } patience => 300;
             is_deeply $mistakes, [], "nobody is refused what he has, who has spent most has exactly his rate, and all is counted (seed $seed)";
         }
     };
@@ -89,12 +92,14 @@ subtest 'five hundred that ask too much among two thousand, by the real clock' =
 
 subtest 'long histories' => sub {
     my @wrong;
-    for my $seed (1001 .. 1800) {
+    for my $seed (1001 .. 1000 + $length{tables}) {
         my (undef, $wrong) = TestBuckets::history($seed);
         push @wrong, "seed $seed, $wrong" if defined $wrong;
     }
-    is_deeply \@wrong, [], 'eight hundred tables: a new key evicts only if all slots are live, and then the least spent one';
+    is_deeply \@wrong, [], "$length{tables} tables: a new key evicts only if all slots are live, and then the least spent one";
 };
 
 real_clock();
+shown("floods of $length{keys} keys and of eight processes, $length{tables} tables beside an exact model: never tighter, evicted to the unit");
+
 done_testing;

@@ -1,8 +1,9 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::Bin/../t/lib";
+use lib "$FindBin::Bin/lib", "$FindBin::Bin/../t/lib";
 use TestArena;
+use TestEvidence;
 use Test::More;
 
 use Shared::Arena;
@@ -49,5 +50,7 @@ for my $size (30, 4000) {
         note "$writer->[0] stores, $changes of the fetches found another value than the one before";
     };
 }
+
+shown(2 * $readers * $fetches . " fetches of a key under constant stores: none missed, none torn, none gave up");
 
 done_testing;
