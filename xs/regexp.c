@@ -21,7 +21,7 @@ static const struct { char letter; U32 flag; } modifiers[] = {
 size_t
 regexp_modifiers(const REGEXP *regexp, char *letters)
 {
-    const char *shown = RX_WRAPPED(regexp);
+    const char *shown = RX_WRAPPED((REGEXP *)regexp); /* which a debugging perl's macro will not take as const */
     const char *const end = shown + RX_WRAPLEN(regexp);
     size_t length = 0;
 

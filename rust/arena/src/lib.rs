@@ -7,6 +7,9 @@
 //! `mapping` (where the bytes come from), `header` (validating them), `process`, `patience` and `lock` (robust locks),
 //! `arena` and `registry` (regions), `map` and `rate`.
 
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!("shared-arena needs 64-bit Linux");
+
 mod arena;
 pub mod clock;
 mod error;

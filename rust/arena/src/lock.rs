@@ -31,7 +31,7 @@ use crate::patience::{self, Wait};
 use crate::process::{self, Thread};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-#[cfg(all(test, not(miri)))]
+#[cfg(test)]
 mod tests;
 
 const OWNER: u32 = 0x3fff_ffff;
@@ -277,10 +277,8 @@ fn overdue(claimant: Claimant<'_>, seen: u32, mixed: bool, court: Court<'_>, wai
 }
 
 fn sleep(word: &AtomicU32, expected: u32, nanoseconds: u64) {
-    let time = libc::timespec {
-        tv_sec: (nanoseconds / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanoseconds % 1_000_000_000) as libc::c_long,
-    };
+    let time =
+        libc::timespec { tv_sec: (nanoseconds / 1_000_000_000) as _, tv_nsec: (nanoseconds % 1_000_000_000) as _ };
     // Not FUTEX_PRIVATE: the word is shared between processes. Every way this returns leads back to the loop.
     // SAFETY: the word is a mapped, aligned 32-bit cell for as long as the reference lives.
     unsafe {

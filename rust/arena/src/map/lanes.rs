@@ -3,6 +3,7 @@
 
 use super::word::Word;
 use crate::layout::{Group, LANES};
+use crate::sync;
 
 /// Which words of a group match, a bit each.
 #[derive(Clone, Copy)]
@@ -11,7 +12,7 @@ pub(super) struct Lanes(u32);
 impl Lanes {
     #[inline(always)]
     pub(super) fn of(group: &Group, sought: u64) -> Lanes {
-        Lanes(matching(group, sought))
+        Lanes(sync::matching(group, Word::COMPARED, sought))
     }
 
     /// The first that matches.
@@ -24,59 +25,6 @@ impl Lanes {
     pub(super) fn but_first(self) -> Lanes {
         Lanes(self.0 & self.0.wrapping_sub(1))
     }
-}
-
-/// Four loads and a dozen operations on them. Like the 16-byte compare-and-swap, this is the machine's business alone:
-/// the compiler sees no access that is not atomic, and each word of eight bytes is read at once. Loads acquire here.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-fn matching(group: &Group, sought: u64) -> u32 {
-    let bits: u32;
-    // SAFETY: reads the 64 bytes of the group, which is aligned to them, and changes nothing but the registers named. That it does not
-    // write is not told, so that no later load is moved before it.
-    // SYNC(publish): pairs with the releases in journal.rs.
-    unsafe {
-        std::arch::asm!(
-            // The low halves of four words at a time; in the place of the first, those of the reach.
-            "movdqa {low}, [{group}]",
-            "movdqa {high}, [{group} + 32]",
-            "shufps {low}, [{group} + 16], 0x88",
-            "shufps {high}, [{group} + 48], 0x88",
-            "movd {each}, {compared:e}",
-            "pshufd {each}, {each}, 0",
-            "pand {low}, {each}",
-            "pand {high}, {each}",
-            "movd {each}, {sought:e}",
-            "pshufd {each}, {each}, 0",
-            "pcmpeqd {low}, {each}",
-            "pcmpeqd {high}, {each}",
-            "packssdw {low}, {high}",
-            "packsswb {low}, {low}",
-            "pmovmskb {bits:e}, {low}",
-            group = in(reg) group,
-            compared = in(reg) Word::COMPARED,
-            sought = in(reg) sought,
-            low = out(xmm_reg) _,
-            high = out(xmm_reg) _,
-            each = out(xmm_reg) _,
-            bits = lateout(reg) bits,
-            options(nostack, preserves_flags),
-        );
-    }
-    bits >> 1 & ((1 << LANES) - 1)
-}
-
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-#[inline(always)]
-fn matching(group: &Group, sought: u64) -> u32 {
-    use crate::sync::Ordering;
-
-    let mut lanes = 0;
-    for (lane, cell) in group.words.iter().enumerate() {
-        // SYNC(publish): pairs with the releases in journal.rs.
-        lanes |= u32::from(Word(cell.load(Ordering::Acquire)).matches(sought)) << lane;
-    }
-    lanes
 }
 
 #[cfg(test)]

@@ -376,7 +376,7 @@ fn calls(pool: u8, longest_ttl: u64) -> impl Strategy<Value = Call> {
 const LONGEST_RUN: usize = if cfg!(miri) { 40 } else { 400 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 200 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
 
     #[test]
     fn every_answer_and_figure_is_that_of_a_plain_hash(

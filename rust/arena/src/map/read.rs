@@ -5,7 +5,7 @@ use super::reading::{Nothing, Reading, Value};
 use super::word::Word;
 use super::Map;
 use crate::layout::LANES;
-use crate::sync::Ordering;
+use crate::sync::{spin_loop, Ordering};
 use std::mem::MaybeUninit;
 
 /// What a fetch found.
@@ -100,7 +100,10 @@ impl Map {
                 // SYNC(publish): pairs with the releases in journal.rs.
                 let word = Word(cell.load(Ordering::Acquire));
                 let Some(buffer) = self.buffers.get(word.buffer()).filter(|_| word.is_live()) else { break };
-                let Some(sequence) = buffer.sequence(cell, word) else { continue };
+                let Some(sequence) = buffer.sequence(cell, word) else {
+                    spin_loop();
+                    continue;
+                };
                 let key = buffer.facts().and_then(|facts| out.get_mut(..facts.key_length));
                 let length = key.map(|key| {
                     buffer.copy_key(key);
@@ -108,6 +111,7 @@ impl Map {
                 });
                 let deadline = buffer.deadline();
                 if !buffer.unchanged(sequence) {
+                    spin_loop();
                     continue;
                 }
                 match length {

@@ -28,7 +28,6 @@ pub(super) struct Word(pub u64);
 impl Word {
     pub(super) const EMPTY: Word = Word(0);
     /// The bits that a search compares, all in the low half.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(super) const COMPARED: u64 = SOUGHT;
 
     /// What a search looks for in a group `distance` past the home of `hash`.

@@ -141,7 +141,7 @@ fn lives_in_memory(file: &File) -> bool {
     // SAFETY: an all-zero statfs is a valid value of that plain C struct, and fstatfs fills it.
     unsafe {
         let mut figures: libc::statfs = std::mem::zeroed();
-        libc::fstatfs(file.as_raw_fd(), &mut figures) == 0 && figures.f_type == libc::TMPFS_MAGIC
+        libc::fstatfs(file.as_raw_fd(), &mut figures) == 0 && figures.f_type == libc::TMPFS_MAGIC as _
     }
 }
 
