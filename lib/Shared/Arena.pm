@@ -115,8 +115,10 @@ how much is free.
   die 'the shop is not open' unless $arena;
 
 Attaches to this user's arena of that name and returns it, or C<undef> if there is none. Never creates one. Croaks with
-the reason if the name exists but cannot be used: the file belongs to another user, others may write to it, it is not an
-arena, it was cut short, its layout is of another version, or it was made before the machine last started.
+the reason if the name exists but cannot be used: it is not a regular file, another user owns it, others may write to
+it, it has a second name (a hard link), it is not an arena, it was cut short or its header is damaged, its layout is of
+another version, a program of another byte order, word size or hash made it, or it was made before the machine last
+started.
 
 =head2 destroy
 
@@ -289,8 +291,8 @@ An anonymous arena goes away with the last process that has it mapped. A named o
 ended, until L</"destroy"> or the next boot.
 
 Processes in different pid namespaces, such as those of containers, may share a named arena, if they run with the same
-effective user id and see the same directory (L</"SHARED_ARENA_DIR">). Those that share a limiter must be in one time
-namespace.
+effective user id and see the same directory (L</"SHARED_ARENA_DIR">). Those that share a limiter must have the same
+monotonic clock: to a process in a time namespace where it shows another time, L</"rate"> refuses a limiter made outside.
 
 =head1 CRASHES
 
@@ -349,13 +351,15 @@ which nobody can set.
 =head1 SECURITY
 
 A named arena is a file of mode 0600, whatever the umask, with the effective user id in its name. C<create> and
-C<attach> refuse one that another user owns or that group or others may write to, and follow no symbolic link.
+C<attach> refuse one that another user owns, that group or others may write to, or that has a second name (a hard link),
+and follow no symbolic link.
 
 Processes that share an arena trust each other with its contents: any of them can overwrite anything in it. Offsets and
 lengths found there are checked before they are used, so overwritten bytes lead to wrong answers or errors, not to an
 access outside the arena, an endless loop or a crash. The one thing this cannot guard against is another process of the
 same user that shortens the file of a named arena while it is mapped: the kernel then sends C<SIGBUS> to whoever touches
-the missing part. An anonymous arena cannot be shortened.
+the missing part. An anonymous arena cannot be shortened. L<Shared::Arena::Guide/"WHAT IT DOES NOT PROTECT FROM"> says
+more.
 
 The hash seeds are random numbers drawn for each arena, so that a client who chooses keys cannot make them collide.
 

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::hash::{draw_seeds, KeyHash};
-use crate::layout::{self, ArenaHeader, RegistryEntry, BYTE_ORDER_MARK, LAYOUT_VERSION, LINE, MAGIC};
+use crate::layout::{
+    self, ArenaHeader, RegistryEntry, BYTE_ORDER_MARK, LAYOUT_VERSION, LINE, MAGIC, MAX_ARENA_SIZE, MAX_REGIONS,
+};
 use crate::mapping::Mapping;
 use crate::process;
 use crate::sync::Ordering::Relaxed;
@@ -10,6 +12,8 @@ use std::mem::size_of;
 
 /// Fewer bytes than this are no arena.
 pub(crate) const SMALLEST: u64 = (size_of::<ArenaHeader>() + size_of::<RegistryEntry>()) as u64;
+/// And more are none.
+pub(crate) const LARGEST: u64 = extent(MAX_ARENA_SIZE, MAX_REGIONS).1;
 
 const WORD_BITS: u32 = usize::BITS;
 
@@ -24,10 +28,10 @@ pub(crate) struct Header {
 }
 
 /// How large a mapping must be, and where its regions start.
-pub(crate) fn extent(size: u64, region_limit: u32) -> (u64, u64) {
-    let table = size_of::<RegistryEntry>() as u64 * u64::from(region_limit);
+pub(crate) const fn extent(size: u64, region_limit: u32) -> (u64, u64) {
+    let table = size_of::<RegistryEntry>() as u64 * region_limit as u64;
     let start = size_of::<ArenaHeader>() as u64 + table;
-    (start, start + layout::room_for(size, u64::from(region_limit)))
+    (start, start + layout::room_for(size, region_limit as u64))
 }
 
 /// Writes the header of a fresh, zeroed mapping that nobody else sees yet.
@@ -89,15 +93,22 @@ pub(crate) fn read(mapping: &Mapping, what: &str) -> Result<Header> {
     }
     let (size, region_limit) = (raw.size.load(Relaxed), raw.region_limit.load(Relaxed));
     let mapped = raw.mapped.load(Relaxed);
-    if mapped != mapping.length() as u64 {
-        return corrupt(format!("is {} bytes long where its header says {mapped}", mapping.length()));
+    let length = mapping.length() as u64;
+    if mapped != length {
+        let how = if length < mapped { "was cut short: it " } else { "" };
+        return corrupt(format!("{how}is {length} bytes long where its header says {mapped}"));
     }
-    if size == 0
-        || size > layout::MAX_ARENA_SIZE
-        || region_limit == 0
-        || region_limit > layout::MAX_REGIONS
-        || extent(size, region_limit) != (raw.regions_start.load(Relaxed), mapped)
-    {
+    if size == 0 || size > MAX_ARENA_SIZE {
+        return corrupt(format!(
+            "is damaged: its header says that it has room for {size} bytes, and an arena has 1 to {MAX_ARENA_SIZE}"
+        ));
+    }
+    if region_limit == 0 || region_limit > MAX_REGIONS {
+        return corrupt(format!(
+            "is damaged: its header says that it has {region_limit} regions, and an arena has 1 to {MAX_REGIONS}"
+        ));
+    }
+    if extent(size, region_limit) != (raw.regions_start.load(Relaxed), mapped) {
         return corrupt("is damaged: the sizes in its header do not agree".into());
     }
     let hash = KeyHash::new(std::array::from_fn(|index| raw.seeds[index].load(Relaxed)));

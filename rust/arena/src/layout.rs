@@ -9,7 +9,7 @@ use core::mem::size_of;
 /// The first bytes of every arena.
 pub const MAGIC: [u8; 8] = *b"ShArena\n";
 /// Raised with every change to the shared bytes.
-pub const LAYOUT_VERSION: u32 = 4;
+pub const LAYOUT_VERSION: u32 = 5;
 /// Written as a native integer, so that a machine of the other byte order reads something else.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 
@@ -67,7 +67,7 @@ pub(crate) struct ArenaHeader {
     pub registry_lock: AtomicU32,
     /// Registry entries that are complete.
     pub region_count: AtomicU32,
-    /// 0, or where the bytes end that a carver is writing: dirt if it died.
+    /// 0, or where the bytes end that carvers have begun to write: dirt if they died.
     pub carving_until: AtomicU64,
     pub reserved: [AtomicU64; 6],
 }
@@ -186,7 +186,10 @@ pub(crate) struct LimiterHeader {
     /// As asked for, `f64` bits.
     pub limit: AtomicU64,
     pub window: AtomicU64,
-    pub reserved: [AtomicU64; 13],
+    /// How far the monotonic clock that it counts by is ahead of the machine's, in nanoseconds, with the sign bit
+    /// turned over; 0 where it could not be told.
+    pub clock_offset: AtomicU64,
+    pub reserved: [AtomicU64; 12],
 }
 
 /// A line of a limiter's statistics.
@@ -429,6 +432,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a million shapes: hours")]
     fn every_map_shape_fits_what_create_adds_for_it() {
         let mut worst = 0;
         let slot_counts =

@@ -157,8 +157,11 @@ impl Arena {
         // `room_for` makes this impossible while the registry is whole.
         let end = end.ok_or(Error::Full { needed: plan.charge, free, size: self.header.size })?;
 
-        self.wipe(start, header.carving_until.load(Ordering::Relaxed));
-        header.carving_until.store(end, Ordering::Release);
+        // What a dead carver wrote beyond this region stays noted for the next one: no carving takes longer than its own
+        // bytes do, whatever the note says.
+        let dirty_until = header.carving_until.load(Ordering::Relaxed).min(self.mapping().length() as u64);
+        self.wipe(start, dirty_until.min(end));
+        header.carving_until.store(dirty_until.max(end), Ordering::Release);
         shape(&region)?;
         failpoint::hit("carve.shaped");
         for (cell, word) in entry.name.iter().zip(packed_name) {
@@ -172,7 +175,7 @@ impl Arena {
         // SYNC(registry): pairs with the acquire in published().
         header.region_count.store(index as u32 + 1, Ordering::Release);
         failpoint::hit("carve.published");
-        header.carving_until.store(0, Ordering::Release);
+        header.carving_until.store(if dirty_until > end { dirty_until } else { 0 }, Ordering::Release);
         Ok(region)
     }
 
@@ -191,10 +194,11 @@ impl Arena {
     }
 
     /// Zeroes what a carver that died had begun to write.
-    fn wipe(&self, start: u64, until: u64) {
-        let end = until.min(self.mapping().length() as u64);
-        if let Some(words) = end.checked_sub(start).and_then(|bytes| self.mapping().view::<AtomicU64>(start, bytes / 8))
-        {
+    fn wipe(&self, start: u64, end: u64) {
+        let bytes = end.checked_sub(start);
+        // The last word may be cut: what is left of it lies before the next region, which starts on a line.
+        let words = bytes.and_then(|bytes| self.mapping().view::<AtomicU64>(start, bytes.div_ceil(8)));
+        if let Some(words) = words {
             for word in words {
                 word.store(0, Ordering::Relaxed);
             }
@@ -315,6 +319,22 @@ mod tests {
         arena.mapping().header().carving_until.store(start + 128, Ordering::Relaxed);
         arena.carve_region(b"a", 128).unwrap();
         assert!(dirty.iter().all(|word| word.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn what_lies_beyond_the_next_region_is_zeroed_for_the_one_after() {
+        let arena = Arena::on_heap(4096, 8).unwrap();
+        let (start, _) = arena.carved().unwrap();
+        let dirty: &[AtomicU64] = arena.mapping().view(start, 32).unwrap();
+        let zeros = || dirty.iter().position(|word| word.load(Ordering::Relaxed) != 0);
+        dirty.iter().for_each(|word| word.store(7, Ordering::Relaxed));
+        arena.mapping().header().carving_until.store(start + 256, Ordering::Relaxed);
+        for (name, carved) in [(b"a", 8), (b"b", 16), (b"c", 24)] {
+            arena.carve_region(name, 61).unwrap();
+            assert_eq!(zeros(), Some(carved), "its own bytes");
+        }
+        arena.carve_region(b"d", 100).unwrap();
+        assert_eq!((zeros(), arena.mapping().header().carving_until.load(Ordering::Relaxed)), (None, 0));
     }
 
     #[test]

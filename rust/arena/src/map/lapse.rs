@@ -13,7 +13,7 @@ use super::probe::Position;
 use super::word::Word;
 use super::Map;
 use crate::clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::layout::{Stripe, BLOCK_GROUPS};
 use crate::lock::is_under_repair;
@@ -24,6 +24,10 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The bound of a block that was not searched to its end.
 const UNKNOWN: u64 = 0;
 
+/// A search for room looks at so many groups at most, and so many more for each one of the table. Homes do not reach over
+/// so many together, but for reaches that were written over; then each search goes on where the one before gave up.
+const MOST_LOOKS: u64 = 250_000;
+const MOST_LOOKS_A_GROUP: u64 = 16;
 const NANOSECONDS: u64 = 1_000_000;
 
 fn now_ms() -> u64 {
@@ -120,11 +124,15 @@ impl Map {
         (from..end).chain(first..from)
     }
 
+    /// Groups that the homes of a block reach over.
+    fn reached(&self, block: Block) -> u64 {
+        self.homes(block, 0).map(|home| self.reach(home)).sum()
+    }
+
     /// The entries of a block that have a deadline, with it, as they are seen in passing: home after home, from this one
     /// around, or over the whole table where that is shorter.
     fn lapsing(&self, block: Block, from: u64) -> impl Iterator<Item = (Position, Word, u64)> + '_ {
-        let reached: u64 = self.homes(block, from).map(|home| self.reach(home)).sum();
-        let everywhere = reached > self.layout.groups;
+        let everywhere = self.reached(block) > self.layout.groups;
         let near = self.homes(block, from).filter(move |_| !everywhere);
         let near = near.flat_map(move |home| (0..self.reach(home)).map(move |distance| (home, Some(distance))));
         let far = (0..if everywhere { self.layout.groups } else { 0 }).map(|group| (group, None));
@@ -156,6 +164,7 @@ impl Map {
         }
         let mut now = None;
         let mut held_up = None;
+        let mut looks = MOST_LOOKS + self.layout.groups * MOST_LOOKS_A_GROUP;
         let stripe = (home / self.stripe_groups().0) as usize;
         for block in self.blocks_from(self.block_of(stripe, home)) {
             // SYNC(bound): pairs with the releases in note_deadline() and collect_from().
@@ -163,6 +172,9 @@ impl Map {
             if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
                 continue;
             }
+            looks = looks
+                .checked_sub(self.reached(block).min(self.layout.groups))
+                .ok_or_else(|| Error::Corrupt("the map is damaged: its keys seem to lie everywhere".into()))?;
             match self.try_turn(block.stripe) {
                 Some(turn) => {
                     if turn.collect_from(block, home)? {

@@ -19,13 +19,15 @@ use super::word::{Word, MAX_DISTANCE};
 use super::Map;
 use crate::failpoint;
 use crate::layout::LANES;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{spin_loop, AtomicU64, Ordering};
 
 /// So many groups from the home on lie side by side; those further out are leaps apart.
 const NEAR: u64 = 4;
 
-/// A reader that finds an entry changed under it starts over; after so many times it gives up.
-const ROUNDS: u32 = 10_000;
+/// A reader that finds an entry changed under it starts over; after so many times it gives up, or sooner where it came
+/// far each time: no more than that many times this many groups are looked at.
+const ROUNDS: u64 = 10_000;
+const GROUPS_A_ROUND: u64 = 16;
 
 /// Which word of the index: the group, then the lane in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -175,13 +177,15 @@ impl Map {
     #[inline(never)]
     fn seek_on<'a, T: Reading>(&'a self, key: &[u8], hash: u64, mut first: u64, read: &mut T) -> Seek<'a, T::Result> {
         let home = self.home(hash);
-        'rounds: for _ in 0..ROUNDS {
+        let mut left = ROUNDS;
+        'rounds: while left > 0 {
             for distance in std::mem::take(&mut first)..self.reach(home) {
                 match self.look_in(self.group_after(home, distance), Word::sought(hash, distance), key, read) {
                     Look::Hit(found) => return Seek::Found(found),
                     Look::OtherKey => {}
                     Look::Changed => {
-                        std::hint::spin_loop();
+                        left = left.saturating_sub(1 + distance / GROUPS_A_ROUND);
+                        spin_loop();
                         continue 'rounds;
                     }
                 }

@@ -52,6 +52,7 @@ fn store(map: &Map, key: &[u8], value: &[u8]) -> Stored {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn a_table_of_n_slots_takes_n_keys_whatever_they_are() {
     for slots in [1, 2, 4, 7, 8, 9, 100, 1000] {
         for seed in 0..20u64 {
@@ -69,6 +70,7 @@ fn a_table_of_n_slots_takes_n_keys_whatever_they_are() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn what_was_deleted_costs_no_search_and_no_slot() {
     let map = map(100, 64);
     for key in 0..20_000u32 {
@@ -192,6 +194,7 @@ fn the_same_name_with_another_shape_is_refused_with_both_shapes() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn a_map_whose_owners_are_damaged_says_so_instead_of_making_room_for_ever() {
     let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);
@@ -230,6 +233,7 @@ fn an_insert_that_loses_its_word_leaves_no_longer_reach() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn scribbled_reaches_and_bounds_do_not_make_a_search_endless() {
     let map = map(20_000, 64);
     (0..20_000u32).for_each(|key| assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes));
@@ -239,7 +243,13 @@ fn scribbled_reaches_and_bounds_do_not_make_a_search_endless() {
     for bound in map.bounds.iter() {
         bound.store(0, Ordering::Relaxed);
     }
-    assert_eq!(store(&map, b"new", b"v"), Stored::Full);
+    // One call looks at so much and no more; but each leaves less to the next.
+    let mut calls = 0..map.bounds.len() / 8;
+    let answer = calls.find_map(|_| match map.store(b"new", Content::Bytes(b"v"), 0) {
+        Err(Error::Corrupt(_)) => None,
+        answer => Some(answer.unwrap()),
+    });
+    assert_eq!(answer, Some(Stored::Full));
     assert!(
         map.bounds.iter().all(|bound| bound.load(Ordering::Relaxed) == lapse::NEVER),
         "the next one need not search"
@@ -251,7 +261,7 @@ fn scribbled_reaches_and_bounds_do_not_make_a_search_endless() {
 fn no_bytes_in_the_region_can_crash_a_process() {
     let _turn = CLOCK.lock();
     crate::patience::set_patience(1);
-    let rounds = if cfg!(miri) { 3 } else { 3_000 };
+    let rounds = if cfg!(miri) { 1 } else { 3_000 };
     for seed in 0..rounds {
         let map = map(16, 64);
         for key in 0..12u8 {

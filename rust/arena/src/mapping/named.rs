@@ -13,8 +13,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The variable that moves named arenas to another directory.
 const DIRECTORY_VARIABLE: &str = "SHARED_ARENA_DIR";
@@ -65,7 +66,8 @@ impl NamedPath {
         self.path.display().to_string()
     }
 
-    /// Opens what has the name, or None. Refuses everything that is not a private, regular file of this user.
+    /// Opens what has the name, or None. Refuses everything that is not a private, regular file of this user, and one that
+    /// has another name too: whoever made that may be somebody else.
     pub(crate) fn open(&self) -> Result<Option<Mapping>> {
         let shown = self.shown();
         // Opened without blocking, for a FIFO would wait for its other end.
@@ -79,17 +81,16 @@ impl NamedPath {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => {
                 let what = match fs::symlink_metadata(&self.path) {
-                    Ok(found) if !found.is_file() => return Err(not_regular(&shown)),
+                    Ok(found) if !found.is_file() => return Err(not_regular(&shown, &found)),
                     Ok(found) if found.uid() != self.user => format!("cannot open {shown} of user {}", found.uid()),
                     _ => format!("cannot open {shown}"),
                 };
                 return Err(Error::System { doing: what, cause });
             }
         };
-        let found =
-            file.metadata().map_err(|cause| Error::System { doing: format!("cannot look at {shown}"), cause })?;
+        let found = self.look_at(&file)?;
         if !found.is_file() {
-            return Err(not_regular(&shown));
+            return Err(not_regular(&shown, &found));
         }
         if found.uid() != self.user {
             return Err(Error::Corrupt(format!("{shown} belongs to user {}, not to {}", found.uid(), self.user)));
@@ -98,12 +99,44 @@ impl NamedPath {
             let mode = found.mode() & 0o7777;
             return Err(Error::Corrupt(format!("{shown} can be written by others (mode {mode:04o})")));
         }
-        if found.len() < crate::header::SMALLEST {
-            return Err(Error::Corrupt(format!("{shown} is not an arena: {} bytes are too few", found.len())));
+        let names = self.count_names(&file)?;
+        if names > 1 {
+            return Err(Error::Corrupt(format!("{shown} has {names} names (hard links), and an arena has one")));
         }
-        let length = usize::try_from(found.len())
-            .map_err(|_| Error::Corrupt(format!("{shown} is too large for this machine")))?;
+        let length = found.len();
+        let size_is = |how: &str| Err(Error::Corrupt(format!("{shown} is not an arena: {length} bytes are too {how}")));
+        if length < crate::header::SMALLEST {
+            return size_is("few");
+        }
+        if length > crate::header::LARGEST {
+            return size_is("many");
+        }
+        let length =
+            usize::try_from(length).map_err(|_| Error::Corrupt(format!("{shown} is too large for this machine")))?;
         Mapping::of_file(&file, length, &shown).map(Some)
+    }
+
+    fn look_at(&self, file: &File) -> Result<fs::Metadata> {
+        file.metadata().map_err(|cause| Error::System { doing: format!("cannot look at {}", self.shown()), cause })
+    }
+
+    /// How many names the file has. One that was made under a temporary name has that too until its maker removes it,
+    /// which is waited for.
+    fn count_names(&self, file: &File) -> Result<u64> {
+        for _ in 0..500 {
+            let found = self.look_at(file)?;
+            if found.nlink() < 2 {
+                return Ok(found.nlink());
+            }
+            self.sweep();
+            let is_unfinished = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|other| other.ino() == found.ino());
+            if !self.temporary_files().any(|entry| is_unfinished(&entry)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // Once more: the maker may have been done before we looked for its temporary name.
+        Ok(self.look_at(file)?.nlink())
     }
 
     /// Makes a complete arena and gives it its name, unless somebody was first. `fill` writes the header.
@@ -203,14 +236,16 @@ impl NamedPath {
         }
     }
 
+    /// What lies in the directory under temporary names of this user.
+    fn temporary_files(&self) -> impl Iterator<Item = fs::DirEntry> {
+        let prefix = format!("{TEMPORARY_PREFIX}{}.", self.user);
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        entries.filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()))
+    }
+
     /// Removes what makers that died under a temporary name left behind: nobody holds its lock any more.
     fn sweep(&self) {
-        let prefix = format!("{TEMPORARY_PREFIX}{}.", self.user);
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        for entry in entries.flatten() {
-            if !entry.file_name().as_bytes().starts_with(prefix.as_bytes()) {
-                continue;
-            }
+        for entry in self.temporary_files() {
             let opened = OpenOptions::new()
                 .read(true)
                 .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
@@ -231,7 +266,7 @@ impl NamedPath {
             if lock_file(&directory) {
                 return Some(directory);
             }
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
         None
     }
@@ -251,8 +286,15 @@ impl NamedPath {
     }
 }
 
-fn not_regular(shown: &str) -> Error {
-    Error::Corrupt(format!("{shown} is not an arena: not a regular file"))
+fn not_regular(shown: &str, found: &fs::Metadata) -> Error {
+    let kind = match found.file_type() {
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_symlink() => "a symbolic link",
+        kind if kind.is_fifo() => "a FIFO",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    Error::Corrupt(format!("{shown} is not an arena: {kind}, not a regular file"))
 }
 
 fn c_string(path: &Path) -> Result<CString> {
@@ -297,6 +339,33 @@ mod tests {
         assert!(!dead.exists() && alive.exists());
         assert_eq!(fs::metadata(&path.path).unwrap().mode() & 0o7777, 0o600);
         assert_eq!(names(&directory).len(), 2, "the arena and the living maker's file: {:?}", names(&directory));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn who_opens_what_is_just_being_named_waits_for_its_maker_and_cleans_up_after_a_dead_one() {
+        let directory = directory("naming");
+        let path = NamedPath::in_directory(directory.clone(), b"a").unwrap();
+        assert!(matches!(path.create_by_temporary_name(4096, |_| ()), Ok(Made::Created(_))));
+        // A maker that died with both names.
+        let temporary = directory.join(format!("{TEMPORARY_PREFIX}{}.dead", path.user));
+        fs::hard_link(&path.path, &temporary).unwrap();
+        assert!(matches!(path.open(), Ok(Some(_))));
+        assert!(!temporary.exists());
+        // And one that lives.
+        fs::hard_link(&path.path, &temporary).unwrap();
+        let maker = File::open(&temporary).unwrap();
+        assert!(lock_file(&maker));
+        std::thread::scope(|scope| {
+            let opened = scope.spawn(|| path.open());
+            std::thread::sleep(Duration::from_millis(20));
+            fs::remove_file(&temporary).unwrap();
+            assert!(matches!(opened.join().unwrap(), Ok(Some(_))));
+        });
+        // What nobody is making has one name.
+        fs::hard_link(&path.path, directory.join("other")).unwrap();
+        let Err(Error::Corrupt(reason)) = path.open() else { panic!("two names") };
+        assert!(reason.ends_with("has 2 names (hard links), and an arena has one"), "{reason}");
         fs::remove_dir_all(directory).unwrap();
     }
 

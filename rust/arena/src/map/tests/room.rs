@@ -252,6 +252,7 @@ fn a_clock_that_is_set_back_during_a_search_leaves_no_bound_that_is_too_late() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn a_search_in_vain_makes_the_next_one_short() {
     let _turn = CLOCK.lock();
     let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
@@ -291,7 +292,7 @@ fn a_full_map_takes_a_new_key_for_every_entry_that_lapses_and_no_more() {
     let _turn = CLOCK.lock();
     let at = |ms: u64| clock::freeze(Some((1_000_000 + ms) * 1_000_000), None);
     at(0);
-    let slots = if cfg!(miri) { 100 } else { 3_000 };
+    let slots = if cfg!(miri) { 30 } else { 3_000 };
     let map = map(slots, 64);
     for n in 0..slots as u32 {
         map.store(&n.to_ne_bytes(), Content::Bytes(b"v"), u64::from(n) + 1).unwrap();
@@ -326,6 +327,7 @@ fn open_lines_are_visited_once_each_from_anywhere() {
 
 /// Keys that went far out stay there, so after many rounds of the right deletions searches may be long.
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn a_lapsed_entry_is_found_however_long_searches_have_become() {
     let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);

@@ -16,8 +16,9 @@ fn lengths_of_searches(map: &Map) -> (f64, f64) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn after_any_churn_searches_are_as_short_as_in_a_fresh_table() {
-    let (slots, live, churn) = if cfg!(miri) { (100u32, 75u32, 500u32) } else { (10_000, 7_500, 500_000) };
+    let (slots, live, churn) = (10_000u32, 7_500u32, 500_000u32);
     let (fresh, churned) = (map(u64::from(slots), 64), map(u64::from(slots), 64));
     for key in 0..churn {
         assert_eq!(store(&churned, &key.to_ne_bytes(), b"v"), Stored::Yes);
@@ -37,6 +38,7 @@ fn after_any_churn_searches_are_as_short_as_in_a_fresh_table() {
 
 /// Locks, journals, index groups, owner bytes and buffers: all that a store, a delete or a count writes.
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn writers_of_different_stripes_write_different_lines() {
     let map = map(8_192, 80);
     let line = |address: usize| address as u64 / layout::LINE;
@@ -67,8 +69,9 @@ fn writers_of_different_stripes_write_different_lines() {
 /// came next overflowed the other into one long run of full groups. Neither the order of `next_key` nor knowing better
 /// makes such a run now.
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn deleting_keys_in_any_order_keeps_searches_short() {
-    let slots = if cfg!(miri) { 200u32 } else { 100_000 };
+    let slots = 100_000u32;
     for by_place in [false, true] {
         let map = map(u64::from(slots), 64);
         (0..slots).for_each(|key| assert_eq!(store(&map, &key.to_ne_bytes(), b"v"), Stored::Yes));
@@ -98,10 +101,11 @@ fn deleting_keys_in_any_order_keeps_searches_short() {
 /// New keys take the places of lapsed ones near their own home. Taken in the order of the table, they would leave one
 /// part of the index empty and fill another to overflowing.
 #[test]
+#[cfg_attr(miri, ignore = "a large table: minutes")]
 fn replacing_a_full_table_of_lapsed_entries_keeps_searches_short() {
     let _turn = CLOCK.lock();
     clock::freeze(Some(1_000_000_000), None);
-    let slots = if cfg!(miri) { 200u32 } else { 50_000 };
+    let slots = 50_000u32;
     let map = map(u64::from(slots), 64);
     for key in 0..slots {
         map.store(&key.to_ne_bytes(), Content::Bytes(b"v"), 1).unwrap();
