@@ -266,8 +266,9 @@ Buckets hold tokens only. There is no list of keys and no way to ask for one, si
 =item *
 
 Time is the system's monotonic clock, which nobody can set and which stands still while the machine is suspended. Up to
-53 years after the machine was started are told apart. Processes that share a limiter must be in one time namespace, as
-processes are unless told otherwise; their pid namespaces may differ.
+53 years after the machine was started are told apart. Processes that share a limiter must have the same monotonic
+clock, as processes have that are in no time namespace of their own; L<Shared::Arena/"rate"> refuses a limiter that goes
+by another one. Their pid namespaces may differ.
 
 =back
 

@@ -162,6 +162,23 @@ pub(crate) fn reached_monotonic_ns() -> u64 {
     REACHED.load(Ordering::Relaxed)
 }
 
+/// How far this process's monotonic clock is ahead of the machine's, in nanoseconds: not at all, except in a time
+/// namespace. None where that cannot be told.
+pub(crate) fn monotonic_offset_ns() -> Option<i64> {
+    // The file speaks of children; of the process itself only if it is where they will be.
+    let namespace = |name: &str| std::fs::read_link(format!("/proc/self/ns/{name}")).ok();
+    if namespace("time")? != namespace("time_for_children")? {
+        return None;
+    }
+    offset_of(&std::fs::read_to_string("/proc/self/timens_offsets").ok()?)
+}
+
+fn offset_of(text: &str) -> Option<i64> {
+    let mut figures = text.lines().find_map(|line| line.strip_prefix("monotonic"))?.split_whitespace();
+    let (seconds, nanoseconds) = (figures.next()?.parse::<i64>().ok()?, figures.next()?.parse::<i64>().ok()?);
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
+}
+
 /// Monotonic time whatever a test has frozen: waiting must end.
 pub(crate) fn unfrozen_monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
@@ -235,6 +252,16 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_offset_of_a_time_namespace_is_read_as_the_kernel_writes_it() {
+        let text = "monotonic        -100 250000000\nboottime           5         0\n";
+        assert_eq!(offset_of(text), Some(-99_750_000_000));
+        assert_eq!(offset_of("monotonic 0 0\n"), Some(0));
+        for odd in ["", "boottime 1 0\n", "monotonic\n", "monotonic x 0\n", "monotonic 9223372036854775807 0\n"] {
+            assert_eq!(offset_of(odd), None, "{odd}");
         }
     }
 

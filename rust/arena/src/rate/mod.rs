@@ -12,7 +12,7 @@ mod table;
 
 use crate::arena::Arena;
 use crate::clock;
-use crate::error::{Error, Result};
+use crate::error::{shown, Error, Result};
 use crate::layout::{self, kind, BucketGroup, LimiterHeader, Tally, MAX_SLOTS, MIN_LIMITER_SLOTS, TALLIES};
 use crate::mapping::View;
 use crate::registry::{Plan, Region};
@@ -119,7 +119,7 @@ impl Limiter {
     /// The limiter of that name in the arena, carved now if nobody has.
     ///
     /// # Errors
-    /// As [`Map::bind`](crate::Map::bind).
+    /// As [`Map::bind`](crate::Map::bind), and `Corrupt` when the limiter goes by another clock than this process has.
     pub fn bind(arena: &Arc<Arena>, name: &[u8], asked: Policy) -> Result<Limiter> {
         check_range("limit", asked.limit, MIN_LIMIT, MAX_LIMIT)?;
         check_range("window", asked.window, MIN_WINDOW, MAX_WINDOW)?;
@@ -137,9 +137,11 @@ impl Limiter {
             raw[0].slots.store(policy.slots, Ordering::Relaxed);
             raw[0].limit.store(policy.limit.to_bits(), Ordering::Relaxed);
             raw[0].window.store(policy.window.to_bits(), Ordering::Relaxed);
+            raw[0].clock_offset.store(written(clock::monotonic_offset_ns()), Ordering::Relaxed);
             Ok(())
         })?;
         Limiter::check_policy(arena, &region, policy, &plan)?;
+        Limiter::check_clock(arena, &region, name)?;
         let tallies_at = region.offset + std::mem::size_of::<LimiterHeader>() as u64;
         let slots_at = tallies_at + TALLIES * std::mem::size_of::<Tally>() as u64;
         let mapping = arena.mapping();
@@ -168,6 +170,22 @@ impl Limiter {
         } else {
             Err(damaged())
         }
+    }
+
+    /// Time namespaces have clocks of their own, and one bucket cannot go by two of them: where the one is ahead it is
+    /// full, and where the other is, everybody has to wait.
+    fn check_clock(arena: &Arena, region: &Region, name: &[u8]) -> Result<()> {
+        let raw = &arena.mapping().view::<LimiterHeader>(region.offset, 1).ok_or_else(damaged)?[0];
+        let (theirs, ours) = (raw.clock_offset.load(Ordering::Relaxed), written(clock::monotonic_offset_ns()));
+        if theirs == ours || theirs == 0 || ours == 0 {
+            return Ok(());
+        }
+        let seconds = theirs.abs_diff(ours) as f64 / 1e9;
+        let side = if theirs < ours { "behind" } else { "ahead of" };
+        Err(Error::Corrupt(format!(
+            "{} goes by the clock of another time namespace, {seconds} s {side} the one here",
+            shown(name)
+        )))
     }
 
     #[inline(always)]
@@ -288,6 +306,11 @@ fn seconds(nanoseconds: u64) -> f64 {
         seconds = f64::from_bits(seconds.to_bits() + 1);
     }
     seconds
+}
+
+/// A clock's offset as a limiter's header keeps it: in order, and never 0 if it is known.
+fn written(offset_ns: Option<i64>) -> u64 {
+    offset_ns.map_or(0, |offset| (offset as u64) ^ (1 << 63))
 }
 
 fn check_range(what: &str, value: f64, smallest: f64, largest: f64) -> Result<()> {
