@@ -1,16 +1,30 @@
-//! Stands in for the arena's `failpoint`: a point of death ends the check that reaches it, and its thread goes on.
+//! Stands in for the arena's `failpoint`: a point of death ends the call that reaches it, as a killed process ends: no more
+//! of it is carried out, and its locks are marked by the kernel.
 
-use std::cell::RefCell;
+use crate::lock;
+use crate::memory::{process, PROCESSES};
+use std::cell::Cell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
-loom::thread_local! {
-    static DIES_AT: RefCell<Option<&'static str>> = RefCell::new(None);
+thread_local! {
+    static DIES_AT: Cell<[Option<&'static str>; PROCESSES]> = const { Cell::new([None; PROCESSES]) };
 }
 
 struct Death;
 
+fn set_point(point: Option<&'static str>) {
+    let mut points = DIES_AT.get();
+    points[process()] = point;
+    DIES_AT.set(points);
+}
+
+/// An execution begins: everybody lives.
+pub(crate) fn begin() {
+    DIES_AT.set([None; PROCESSES]);
+}
+
 pub(crate) fn hit(name: &str) {
-    if DIES_AT.with(|point| *point.borrow() == Some(name)) {
+    if DIES_AT.get()[process()] == Some(name) {
         // Without the hook: nothing went wrong.
         resume_unwind(Box::new(Death));
     }
@@ -18,8 +32,15 @@ pub(crate) fn hit(name: &str) {
 
 /// Runs what a process does that dies at that point. None when it died.
 pub(crate) fn until<T>(point: &'static str, work: impl FnOnce() -> T) -> Option<T> {
-    DIES_AT.with(|dies_at| *dies_at.borrow_mut() = Some(point));
+    set_point(Some(point));
     let done = catch_unwind(AssertUnwindSafe(work));
-    DIES_AT.with(|dies_at| *dies_at.borrow_mut() = None);
-    done.map_err(|reason| reason.downcast::<Death>().map_err(resume_unwind)).ok()
+    set_point(None);
+    match done {
+        Ok(value) => Some(value),
+        Err(reason) if reason.is::<Death>() => {
+            lock::holder_died();
+            None
+        }
+        Err(reason) => resume_unwind(reason),
+    }
 }

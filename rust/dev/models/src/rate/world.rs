@@ -4,9 +4,11 @@ use super::gcra::Gcra;
 use super::slot::{Content, Format, EMPTY};
 use super::table::{Home, Line, Outcome, Time};
 use crate::failpoint;
-use crate::layout::{BucketGroup, Tally, GROUP_BUCKETS};
-use crate::sync::{self, AtomicU64, Ordering, Pair, THREADS};
-use std::sync::{Arc, Mutex};
+use crate::layout::{BucketGroup, Tally, GROUP_BUCKETS, LINE};
+use crate::mapping::Mapping;
+use crate::memory::{process, Memory, PROCESSES};
+use crate::search::{Place, Process, Search};
+use crate::sync::{AtomicU64, Ordering};
 
 /// Hashes of keys, all of one group.
 pub type Key = u64;
@@ -14,6 +16,9 @@ pub type Key = u64;
 /// The policy of every scenario: so many requests, and nanoseconds in which they come back.
 pub const LIMIT: u64 = 3;
 pub const WINDOW: u64 = 3_000;
+
+/// Where the common time lies: behind the table and the lines of statistics.
+const TIME_AT: u64 = LINE * (1 + PROCESSES as u64);
 
 /// Clocks of processes that are at work at once differ by less: too little for a request to come back.
 const AT_ONCE: u64 = 10;
@@ -39,94 +44,67 @@ pub enum Slot {
     Left(Key),
 }
 
-/// Loom's search of one scenario.
-#[derive(Clone, Copy)]
-pub struct Search {
-    /// Of a thread that could go on; any number when None.
-    preemptions: Option<usize>,
-    fences: bool,
-    unique_claims: bool,
-}
-
-/// Looks at every order.
-pub const EXHAUSTIVE: Search = Search { preemptions: None, fences: true, unique_claims: true };
-
-/// Looks at the orders in which at most so many times a thread that could go on has to let another one run. The
-/// environment's `LOOM_MAX_PREEMPTIONS` goes before.
-pub const fn bounded(preemptions: usize) -> Search {
-    Search { preemptions: Some(preemptions), ..EXHAUSTIVE }
-}
-
 impl Search {
-    /// As if `settle` had no fence.
-    pub const fn without_fences(self) -> Search {
-        Search { fences: false, ..self }
-    }
-
-    /// As if every claim of a key were the same.
-    pub const fn without_unique_claims(self) -> Search {
-        Search { unique_claims: false, ..self }
-    }
-
-    /// Runs a scenario over a table that starts like this, in every order.
-    pub fn of(self, slots: [Slot; GROUP_BUCKETS], scenario: impl Fn(Arc<World>) + Send + Sync + 'static) {
-        sync::set_fenced(self.fences);
+    /// Runs processes at once over a table that starts like this, in every order.
+    pub fn of<T: 'static, const N: usize>(
+        self,
+        slots: [Slot; GROUP_BUCKETS],
+        processes: [Process<World, T>; N],
+        judge: impl Fn(&World, [T; N]) + Send + Sync + 'static,
+    ) {
         let gcra = Gcra::new(LIMIT as f64, WINDOW as f64 / 1e9, 0);
-        let executions = Arc::new(Mutex::new(0u64));
-        let count = Arc::clone(&executions);
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = builder.preemption_bound.or(self.preemptions);
-        builder.max_branches = 5_000;
-        builder.check(move || {
-            *count.lock().unwrap() += 1;
-            scenario(Arc::new(World::new(gcra, slots, self.unique_claims)));
-        });
-        let name = std::thread::current().name().unwrap_or("a scenario").to_string();
-        println!("{name}: {} executions", executions.lock().unwrap());
+        self.run(World::new(gcra, slots, self.unique_claims), processes, judge);
     }
 }
 
 /// The table, a line of statistics for each process, and the time.
 pub struct World {
     gcra: Gcra,
-    table: [BucketGroup; 1],
-    tallies: [Tally; THREADS],
+    mapping: Mapping,
     unique_claims: bool,
-    time: AtomicU64,
+}
+
+impl Place for World {
+    fn memory(&self) -> &Memory {
+        self.mapping.memory()
+    }
 }
 
 impl World {
     fn new(gcra: Gcra, slots: [Slot; GROUP_BUCKETS], unique_claims: bool) -> World {
-        let mut left = 0;
-        let slots = slots.map(|slot| {
-            Pair::new(match slot {
+        let world = World { gcra, mapping: Mapping::new(TIME_AT + 8), unique_claims };
+        for (index, (pair, slot)) in world.table()[0].slots.iter().zip(slots).enumerate() {
+            pair.set_plain(match slot {
                 Slot::Empty => EMPTY,
                 Slot::Bucket(key, full_at) => format().bucket(key, gcra.moment(full_at).ceiling),
-                Slot::Left(key) => {
-                    left += 1;
-                    // Of a process that is no longer there.
-                    Format::claim(key, 9 << 50 | left)
-                }
-            })
-        });
-        World {
-            gcra,
-            table: [BucketGroup { slots }],
-            tallies: std::array::from_fn(|_| Tally::new()),
-            unique_claims,
-            time: AtomicU64::new(0),
+                // Of a process that is no longer there.
+                Slot::Left(key) => Format::claim(key, 9 << 50 | index as u64),
+            });
         }
+        world
+    }
+
+    fn table(&self) -> &[BucketGroup] {
+        self.mapping.view(0, 1).unwrap()
+    }
+
+    fn tallies(&self) -> &[Tally] {
+        self.mapping.view(LINE, PROCESSES as u64).unwrap()
+    }
+
+    fn time(&self) -> &AtomicU64 {
+        &self.mapping.view(TIME_AT, 1).unwrap()[0]
     }
 
     fn home(&self, key: Key) -> Home<'_> {
-        Home::new(&self.table, format(), key)
+        Home::new(self.table(), format(), key)
     }
 
     fn check(&self, key: Key, clock: impl Fn() -> u64, requests: u64) -> bool {
-        let process = sync::thread();
+        let process = process();
         // Equal numbers, each counting for itself: equal claims.
         let number = if self.unique_claims { process as u64 } else { 0 };
-        let line = Line { number, tally: &self.tallies[process] };
+        let line = Line { number, tally: &self.tallies()[process] };
         let cost = self.gcra.cost(requests as f64).unwrap();
         let outcome = self.home(key).spend(&self.gcra, &clock, cost, line);
         assert!(outcome != Outcome::Contended, "a check gave up");
@@ -146,12 +124,12 @@ impl World {
     /// Whether one request of the key may pass at the common time.
     pub fn spend_now(&self, key: Key) -> bool {
         // An addition of nothing reads the newest value, as one does of a clock.
-        self.check(key, || self.time.fetch_add(0, Ordering::Relaxed), 1)
+        self.check(key, || self.time().fetch_add(0, Ordering::Relaxed), 1)
     }
 
     /// Lets the common time be that.
     pub fn set_time(&self, time: u64) {
-        self.time.swap(time, Ordering::Relaxed);
+        self.time().swap(time, Ordering::Relaxed);
     }
 
     /// `spend`, but for a process that dies at the failpoint if it comes there.
@@ -169,11 +147,11 @@ impl World {
 
     /// Buckets that were taken over while in use.
     pub fn evicted(&self) -> u64 {
-        self.tallies.iter().map(|tally| tally.evicted.load(Ordering::Relaxed)).sum()
+        self.tallies().iter().map(|tally| tally.evicted.load(Ordering::Relaxed)).sum()
     }
 
     fn buckets(&self, key: Key) -> Vec<u128> {
-        let slots = self.table[0].slots.iter().map(|pair| pair.load(Ordering::Acquire));
+        let slots = self.table()[0].slots.iter().map(|pair| pair.load(Ordering::Acquire));
         let own = slots.filter(|slot| format().is_of(slot.0, key));
         let arrivals = own.filter_map(|slot| match format().content(slot) {
             Content::Bucket(arrival) => Some(arrival),
@@ -208,17 +186,4 @@ fn format() -> Format {
 /// The number of those that said yes.
 pub fn count<const N: usize>(answers: [bool; N]) -> u64 {
     answers.into_iter().map(u64::from).sum()
-}
-
-/// Starts one of a scenario's other processes, number 1 or 2. The scenario itself is number 0.
-pub fn process<T: 'static>(
-    number: usize,
-    world: &Arc<World>,
-    work: impl FnOnce(&World) -> T + 'static,
-) -> loom::thread::JoinHandle<T> {
-    let world = Arc::clone(world);
-    loom::thread::spawn(move || {
-        sync::be_thread(number);
-        work(&world)
-    })
 }

@@ -1,8 +1,8 @@
 //! Several processes begin the same key at once: it gets one bucket, which has paid for each yes.
 
-use models::world::Slot::{Bucket, Empty, Left};
-use models::world::{bounded, count, process, Key, Search, Slot, World, EXHAUSTIVE, LIMIT};
-use std::sync::Arc;
+use models::rate_world::Slot::{Bucket, Empty, Left};
+use models::rate_world::{count, Key, Slot, World, LIMIT};
+use models::search::{bounded, process, Search, EXHAUSTIVE};
 
 const KEY: Key = 5;
 const OTHER: Key = 6;
@@ -24,23 +24,17 @@ fn is_exact_and_evicts_nobody(world: &World, allowed: u64) {
     assert_eq!(world.evicted(), 0, "evicted");
 }
 
-/// Two checks of the key by processes with such clocks.
-fn two(search: Search, slots: [Slot; 2], clocks: [u64; 2]) {
-    search.of(slots, move |world: Arc<World>| {
-        let other = process(1, &world, move |world| world.spend(KEY, clocks[1]));
-        let allowed = count([world.spend(KEY, clocks[0]), other.join().unwrap()]);
-        assert_eq!(allowed, 2, "there was enough for both");
-        is_exact_and_evicts_nobody(&world, allowed);
-    });
+/// Checks of the key by processes with such clocks.
+fn checks<const N: usize>(search: Search, slots: [Slot; 2], clocks: [u64; N], judge: fn(&World, u64)) {
+    let checks = clocks.map(|clock| process(move |world: &World| world.spend(KEY, clock)));
+    search.turning_loads().of(slots, checks, move |world, answers| judge(world, count(answers)));
 }
 
-/// Three checks, likewise.
-fn three(search: Search, slots: [Slot; 2], clocks: [u64; 3], judge: fn(&World, u64)) {
-    search.of(slots, move |world: Arc<World>| {
-        let others = [1, 2].map(|number| process(number, &world, move |world| world.spend(KEY, clocks[number])));
-        let first = world.spend(KEY, clocks[0]);
-        let [second, third] = others.map(|other| other.join().unwrap());
-        judge(&world, count([first, second, third]));
+/// Two, for whom there is enough.
+fn two(search: Search, slots: [Slot; 2], clocks: [u64; 2]) {
+    checks(search, slots, clocks, |world, allowed| {
+        assert_eq!(allowed, 2, "there was enough for both");
+        is_exact_and_evicts_nobody(world, allowed);
     });
 }
 
@@ -62,8 +56,9 @@ fn two_that_claim_different_slots_need_the_fence() {
 
 #[test]
 fn two_beside_a_left_claim() {
-    two(EXHAUSTIVE, [Empty, Left(KEY)], [0, 0]);
-    two(EXHAUSTIVE, [Bucket(OTHER, LATER - 1), Left(KEY)], [0, LATER]);
+    let search = bounded(3).or_long(EXHAUSTIVE);
+    two(search, [Empty, Left(KEY)], [0, 0]);
+    two(search, [Bucket(OTHER, LATER - 1), Left(KEY)], [0, LATER]);
 }
 
 #[test]
@@ -79,32 +74,35 @@ fn two_with_a_bucket_beside_a_left_claim() {
 
 #[test]
 fn three_in_an_empty_table() {
-    three(bounded(1), [Empty; 2], [0, 0, 0], is_exact_and_evicts_nobody);
+    checks(bounded(1), [Empty; 2], [0, 0, 0], is_exact_and_evicts_nobody);
 }
 
 #[test]
+#[ignore = "takes minutes, and is part of the long form"]
 fn three_that_claim_two_slots() {
-    three(bounded(1), STAGGERED, [0, LATER, 0], is_exact_and_evicts_nobody);
+    checks(bounded(1), STAGGERED, [0, LATER, 0], is_exact_and_evicts_nobody);
 }
 
 /// The first looks through the group and finds no rival. The second, in an earlier slot, removes its claim and makes a
 /// bucket. The third, who last looked before, claims the slot again, and the first takes that claim for its own.
 #[test]
+#[ignore = "takes minutes, and is part of the long form"]
 #[should_panic(expected = "2 buckets of one key")]
 fn three_that_claim_two_slots_need_claims_that_differ() {
-    three(bounded(2).without_unique_claims(), STAGGERED, [0, LATER, 0], is_exact);
+    checks(bounded(2).without_unique_claims(), STAGGERED, [0, LATER, 0], is_exact);
 }
 
 #[test]
 fn one_that_dies_leaves_the_other_a_bucket_that_is_exact() {
     for point in ["bucket.claimed", "bucket.settled", "bucket.spent"] {
         for clocks in [[0, LATER], [LATER, 0]] {
-            bounded(2).of(STAGGERED, move |world: Arc<World>| {
-                let mortal = process(1, &world, move |world| world.spend_until(point, KEY, clocks[1]));
-                assert!(world.spend(KEY, clocks[0]));
-                // Whoever dies there has paid, and nobody heard the answer.
-                let unheard = point == "bucket.spent";
-                is_exact(&world, 1 + count([mortal.join().unwrap().unwrap_or(unheard)]));
+            // Whoever dies there has paid, and nobody heard the answer.
+            let unheard = point == "bucket.spent";
+            let lives = process(move |world: &World| world.spend(KEY, clocks[0]));
+            let dies = process(move |world: &World| world.spend_until(point, KEY, clocks[1]).unwrap_or(unheard));
+            bounded(2).turning_loads().of(STAGGERED, [lives, dies], |world, [alive, dead]| {
+                assert!(alive);
+                is_exact(world, count([alive, dead]));
             });
         }
     }
