@@ -2,7 +2,7 @@
 //! marks, which others look at in passing.
 
 use crate::error::Result;
-use crate::memory::{process, shared_lock, step};
+use crate::memory::{process, shared, step, Access, Kind};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::{Mutex, MutexGuard};
 use std::cell::RefCell;
@@ -34,7 +34,8 @@ pub(crate) fn begin() {
 }
 
 fn mutex_of(word: &AtomicU32) -> Option<&'static Mutex<()>> {
-    shared_lock(word as *const AtomicU32 as usize).map(|shared| shared.mutex.expect("it is known to be a lock"))
+    let address = word as *const AtomicU32 as usize;
+    shared(address, Kind::Bytes(4), Access::Lock).map(|shared| shared.mutex.expect("it is known to be a lock"))
 }
 
 fn hold(word: &AtomicU32, mutex: Option<MutexGuard<'static, ()>>) -> bool {
@@ -87,7 +88,7 @@ impl Guard<'_> {
             held.swap_remove(index)
         });
         // SYNC(lock): as above.
-        self.word.swap(mark, Ordering::Release);
+        self.word.store(mark, Ordering::Release);
         drop(ManuallyDrop::into_inner(held.mutex));
     }
 }
@@ -111,7 +112,7 @@ pub(crate) fn holder_died() {
         });
         let Some(Held { word, mutex, .. }) = held else { return };
         // SAFETY: the word is in the scenario's memory.
-        unsafe { (*word).swap(OWNER_DIED, Ordering::AcqRel) };
+        unsafe { (*word).store(OWNER_DIED, Ordering::Release) };
         drop(ManuallyDrop::into_inner(mutex));
     }
 }

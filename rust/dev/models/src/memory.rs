@@ -29,17 +29,40 @@ pub(crate) enum Kind {
     Pair,
 }
 
-/// Who used a cell in any execution so far, a bit for each process.
+/// What is done to a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Load,
+    Store,
+    /// A load and a store in one step.
+    Swap,
+    /// As a lock, by whoever takes it.
+    Lock,
+}
+
+/// Who used a cell, and how, in any execution so far; of processes a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Use {
     kind: Kind,
-    readers: u8,
+    users: u8,
     writers: u8,
+    is_loaded: bool,
+    is_swapped: bool,
     is_lock: bool,
 }
 
 impl Use {
     fn is_shared(&self) -> bool {
-        self.writers != 0 && (self.readers | self.writers).count_ones() > 1
+        self.writers != 0 && self.users.count_ones() > 1
+    }
+
+    fn add(&mut self, access: Access) {
+        let process = 1 << process();
+        self.users |= process;
+        self.writers |= if access == Access::Load { 0 } else { process };
+        self.is_loaded |= access == Access::Load;
+        self.is_swapped |= access == Access::Swap;
+        self.is_lock |= access == Access::Lock;
     }
 }
 
@@ -182,7 +205,7 @@ impl Region {
         let mut shared = BTreeMap::new();
         for (address, used) in self.uses.iter().filter(|(_, used)| used.is_shared()) {
             let mutex = used.is_lock.then(|| &*Box::leak(Box::new(Mutex::new(()))));
-            let readers = self.turns_loads && used.kind == Kind::Pair;
+            let readers = self.turns_loads && used.is_loaded && used.is_swapped;
             let readers = readers.then(|| std::array::from_fn(|_| AtomicU64::new(0)));
             let word = AtomicU64::new(plain_value(*address, used.kind));
             shared.insert(*address, Rc::new(Shared { word, readers, mutex }));
@@ -200,38 +223,24 @@ impl Region {
 }
 
 /// What loom knows of a cell that is being used; None for a plain one.
-pub(crate) fn shared(address: usize, kind: Kind, writes: bool) -> Option<Rc<Shared>> {
+pub(crate) fn shared(address: usize, kind: Kind, access: Access) -> Option<Rc<Shared>> {
     if !runs() {
         return None;
     }
-    look_up(address, kind, writes, false)
-}
-
-/// The same for a lock.
-pub(crate) fn shared_lock(address: usize) -> Option<Rc<Shared>> {
-    if !runs() {
-        return None;
-    }
-    look_up(address, Kind::Bytes(4), true, true)
-}
-
-fn look_up(address: usize, kind: Kind, writes: bool, is_lock: bool) -> Option<Rc<Shared>> {
     let known = REGION.with_borrow_mut(|region| {
         let region = region.as_mut()?;
         if !(region.start..region.start + region.length).contains(&address) {
             return None;
         }
-        let used = region.uses.entry(address).or_insert(Use { kind, readers: 0, writers: 0, is_lock: false });
+        let new = Use { kind, users: 0, writers: 0, is_loaded: false, is_swapped: false, is_lock: false };
+        let used = region.uses.entry(address).or_insert(new);
         assert!(used.kind == kind, "a cell of two widths");
-        let was = (used.is_shared(), used.is_lock);
-        *(if writes { &mut used.writers } else { &mut used.readers }) |= 1 << process();
-        used.is_lock |= is_lock;
-        let is = (used.is_shared(), used.is_lock);
-        match (was.0, is.0) {
-            (true, true) if was.1 == is.1 => Some(Some(region.shared.as_ref()?.get(&address)?.clone())),
-            (_, true) => Some(None),
-            _ => None,
-        }
+        let was = *used;
+        used.add(access);
+        // Other objects of loom's than those that this execution began with?
+        let objects = |used: &Use| (used.is_shared(), used.is_lock, used.is_loaded && used.is_swapped);
+        let is_known = objects(&was) == objects(used);
+        used.is_shared().then(|| if is_known { region.shared.as_ref()?.get(&address).cloned() } else { None })
     })?;
     if known.is_none() {
         RUNS.set(false);

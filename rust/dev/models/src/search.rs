@@ -16,7 +16,7 @@ pub struct Search {
 }
 
 /// Looks at every order.
-pub const EXHAUSTIVE: Search = Search { preemptions: None, fences: true, unique_claims: true, turns_loads: false };
+pub const EXHAUSTIVE: Search = Search { preemptions: None, fences: true, unique_claims: true, turns_loads: true };
 
 /// Looks at the orders in which at most so many times a process that could go on has to let another one run.
 pub const fn bounded(preemptions: usize) -> Search {
@@ -58,9 +58,10 @@ impl Search {
         Search { unique_claims: false, ..self }
     }
 
-    /// Has loom see that a load and another process's change are two orders, wherever there are pairs of words.
-    pub const fn turning_loads(self) -> Search {
-        Search { turns_loads: true, ..self }
+    /// Does without the steps by which loom sees that a load and another process's compare-and-swap can come in two orders:
+    /// see `memory::Shared`.
+    pub const fn without_turning_loads(self) -> Search {
+        Search { turns_loads: false, ..self }
     }
 
     /// Runs these processes at once, in every order, and judges what they did and left.

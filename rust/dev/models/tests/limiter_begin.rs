@@ -27,7 +27,7 @@ fn is_exact_and_evicts_nobody(world: &World, allowed: u64) {
 /// Checks of the key by processes with such clocks.
 fn checks<const N: usize>(search: Search, slots: [Slot; 2], clocks: [u64; N], judge: fn(&World, u64)) {
     let checks = clocks.map(|clock| process(move |world: &World| world.spend(KEY, clock)));
-    search.turning_loads().of(slots, checks, move |world, answers| judge(world, count(answers)));
+    search.of(slots, checks, move |world, answers| judge(world, count(answers)));
 }
 
 /// Two, for whom there is enough.
@@ -72,22 +72,25 @@ fn two_with_a_bucket_beside_a_left_claim() {
     two(EXHAUSTIVE, [Bucket(KEY, 0), Left(KEY)], [0, 0]);
 }
 
-#[test]
-fn three_in_an_empty_table() {
-    checks(bounded(1), [Empty; 2], [0, 0, 0], is_exact_and_evicts_nobody);
+fn three_at_once() -> Search {
+    bounded(1).without_turning_loads().or_long(bounded(1))
 }
 
 #[test]
-#[ignore = "takes minutes, and is part of the long form"]
+fn three_in_an_empty_table() {
+    checks(three_at_once(), [Empty; 2], [0, 0, 0], is_exact_and_evicts_nobody);
+}
+
+#[test]
 fn three_that_claim_two_slots() {
-    checks(bounded(1), STAGGERED, [0, LATER, 0], is_exact_and_evicts_nobody);
+    checks(three_at_once(), STAGGERED, [0, LATER, 0], is_exact_and_evicts_nobody);
 }
 
 /// The first looks through the group and finds no rival. The second, in an earlier slot, removes its claim and makes a
 /// bucket. The third, who last looked before, claims the slot again, and the first takes that claim for its own.
 #[test]
-#[ignore = "takes minutes, and is part of the long form"]
 #[should_panic(expected = "2 buckets of one key")]
+#[ignore = "takes minutes, and is part of the long form"]
 fn three_that_claim_two_slots_need_claims_that_differ() {
     checks(bounded(2).without_unique_claims(), STAGGERED, [0, LATER, 0], is_exact);
 }
@@ -100,7 +103,7 @@ fn one_that_dies_leaves_the_other_a_bucket_that_is_exact() {
             let unheard = point == "bucket.spent";
             let lives = process(move |world: &World| world.spend(KEY, clocks[0]));
             let dies = process(move |world: &World| world.spend_until(point, KEY, clocks[1]).unwrap_or(unheard));
-            bounded(2).turning_loads().of(STAGGERED, [lives, dies], |world, [alive, dead]| {
+            bounded(2).of(STAGGERED, [lives, dies], |world, [alive, dead]| {
                 assert!(alive);
                 is_exact(world, count([alive, dead]));
             });

@@ -36,7 +36,7 @@ fn two_stripes_that_fill_the_same_empty_word() {
 
 #[test]
 fn two_stripes_and_one_slot() {
-    bounded(2).of_map(
+    bounded(1).or_long(bounded(2)).of_map(
         16,
         all_but_one,
         [process(|map: &World| map.store(OVERFLOWS, "1")), process(|map: &World| map.store(FIRST, "2"))],

@@ -37,7 +37,7 @@ fn a_reader_who_collects_against_a_store() {
 /// The same word, for the entry is in the same buffer again, and has a deadline as before.
 #[test]
 fn a_reader_who_collects_against_two_stores() {
-    bounded(2).or_long(bounded(3)).of_map(
+    bounded(2).without_turning_loads().or_long(bounded(2)).of_map(
         1,
         lapsed,
         [

@@ -19,6 +19,12 @@ fn full(map: &World) {
     assert_eq!(map.figures().used, SLOTS);
 }
 
+/// Likewise, and it is known.
+fn full_and_closed(map: &World) {
+    full(map);
+    assert!(!map.store("<x", "v"), "which closes both lines");
+}
+
 /// Two new keys of other stripes, after a deletion and beside it: one gets the slot.
 fn one_of_two(search: Search, prepare: fn(&World)) {
     search.of_map(
@@ -38,49 +44,105 @@ fn one_of_two(search: Search, prepare: fn(&World)) {
 }
 
 #[test]
+#[ignore = "takes long, and is part of the long form"]
 fn a_slot_is_found_on_a_line_that_is_being_closed() {
     one_of_two(bounded(1), full);
 }
 
+/// Full; the first line of owners is open and the second closed, where the stripes of `0` and `8` last took a buffer.
+fn full_and_half_closed(map: &World) {
+    full(map);
+    assert!(map.delete(DELETED) && map.store("0x", "v"));
+    assert!(map.delete("<a") && map.store("8x", "v"));
+    assert!(!map.store("<x", "v"), "which closes both lines");
+    assert!(map.delete("4b") && map.store("4b", "v"), "which opens one");
+}
+
+/// Who closes a line dies before it has looked again. What was freed there meanwhile is found, before and after the death.
 #[test]
-#[ignore = "takes minutes, and is part of the long form"]
-fn a_slot_is_found_on_a_line_that_is_being_opened() {
-    one_of_two(bounded(1), |map| {
-        full(map);
-        assert!(!map.store("<x", "v"), "which closes both lines");
-    });
+fn a_slot_is_found_behind_a_closer_who_dies() {
+    bounded(2).of_map(
+        SLOTS,
+        full_and_half_closed,
+        [
+            process(|map: &World| map.delete("4b") && map.store("0y", "1")),
+            process(|map: &World| map.until("line.closed", |map| map.store("8y", "2")).unwrap_or(false)),
+        ],
+        |map, stored| {
+            assert!(stored[0] != stored[1], "{stored:?}");
+            assert_eq!(["0y", "8y"].map(|key| map.exists(key)), stored);
+        },
+    );
+}
+
+/// The line is opened again by who repairs.
+#[test]
+fn a_delete_beside_a_closer_who_dies() {
+    bounded(2).of_map(
+        SLOTS,
+        full_and_half_closed,
+        [
+            process(|map: &World| map.delete("4b")),
+            process(|map: &World| map.until("line.closed", |map| map.store("8y", "2")).unwrap_or(false)),
+        ],
+        |map, [deleted, stored]| {
+            assert!(deleted);
+            map.verify();
+            assert_eq!(map.figures().used, SLOTS - u64::from(!stored));
+            assert!(stored || map.store("0y", "1"));
+        },
+    );
 }
 
 /// A remover has the slot in hand for a moment after the key is gone.
-#[test]
-fn who_sees_that_a_key_is_gone_finds_its_slot() {
-    bounded(1).or_long(bounded(2)).of_map(
+fn gone(search: Search, prepare: fn(&World)) {
+    search.of_map(
         SLOTS,
-        full,
+        prepare,
         [
             process(|map: &World| map.delete(DELETED)),
             process(|map: &World| map.exists(DELETED) || map.store("8x", "2")),
         ],
+        |_, answers| assert_eq!(answers, [true; 2]),
+    );
+}
+
+#[test]
+fn who_sees_that_a_key_is_gone_finds_its_slot() {
+    gone(bounded(1).or_long(bounded(2)), full);
+}
+
+#[test]
+fn who_sees_that_a_key_is_gone_finds_its_slot_on_a_line_that_was_closed() {
+    gone(bounded(1).or_long(bounded(2)), full_and_closed);
+}
+
+/// Whoever is quicker: a store that is refused came before the deletion, and afterwards the slot is found.
+fn beside_a_delete(search: Search, prepare: fn(&World), deleted: &'static str) {
+    search.of_map(
+        SLOTS,
+        prepare,
+        [process(move |map: &World| map.delete(deleted)), process(|map: &World| map.store("8x", "2"))],
         |map, [deleted, stored]| {
-            assert!(deleted && stored);
-            assert_eq!(map.figures().full, 0);
+            assert!(deleted);
+            map.verify();
+            assert_eq!(map.figures().used, SLOTS - u64::from(!stored));
+            assert!(stored || map.store("8x", "2"));
         },
     );
 }
 
-/// After whatever happened, a slot that is free is found.
 #[test]
-fn a_delete_against_a_store_that_is_refused() {
-    bounded(2).or_long(bounded(3)).of_map(
-        SLOTS,
-        full,
-        [process(|map: &World| map.delete(DELETED)), process(|map: &World| map.store("8x", "2"))],
-        |map, [deleted, stored]| {
-            assert!(deleted);
-            map.verify();
-            let figures = map.figures();
-            assert_eq!((figures.used, figures.full), (SLOTS - u64::from(!stored), u64::from(!stored)));
-            assert!(stored || map.store("8x", "2"));
-        },
-    );
+fn a_delete_on_the_line_that_is_closed_first() {
+    beside_a_delete(bounded(2), full, "4b");
+}
+
+#[test]
+fn a_delete_on_the_line_that_is_closed_last() {
+    beside_a_delete(bounded(1).or_long(bounded(2)), full, DELETED);
+}
+
+#[test]
+fn a_delete_where_all_lines_are_closed() {
+    beside_a_delete(bounded(1).or_long(bounded(2)), full_and_closed, DELETED);
 }

@@ -11,7 +11,7 @@ pub(crate) use bytes::{begins_with, copy_in, copy_out, read_raw, write_raw};
 pub(crate) use pair::Pair;
 
 use crate::layout::{Group, LANES};
-use crate::memory::{runs, shared, step, Kind};
+use crate::memory::{runs, shared, step, Access, Kind};
 use std::cell::Cell;
 use std::sync::atomic as machine;
 pub(crate) use std::sync::atomic::Ordering;
@@ -29,26 +29,26 @@ macro_rules! atomic {
                 Self(machine::$name::new(value))
             }
 
-            fn shared(&self, writes: bool) -> Option<std::rc::Rc<crate::memory::Shared>> {
-                shared(self as *const Self as usize, Kind::Bytes(std::mem::size_of::<$value>()), writes)
+            fn shared(&self, access: Access) -> Option<std::rc::Rc<crate::memory::Shared>> {
+                shared(self as *const Self as usize, Kind::Bytes(std::mem::size_of::<$value>()), access)
             }
 
             pub(crate) fn load(&self, order: Ordering) -> $value {
-                match self.shared(false) {
+                match self.shared(Access::Load) {
                     Some(shared) => shared.load(order) as $value,
                     None => self.0.load(Ordering::Relaxed),
                 }
             }
 
             pub(crate) fn store(&self, value: $value, order: Ordering) {
-                match self.shared(true) {
+                match self.shared(Access::Store) {
                     Some(shared) => shared.change(|word| word.store(value as u64, order)),
                     None => self.0.store(value, Ordering::Relaxed),
                 }
             }
 
             pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
-                match self.shared(true) {
+                match self.shared(Access::Swap) {
                     Some(shared) => shared.change(|word| word.swap(value as u64, order)) as $value,
                     None => self.0.swap(value, Ordering::Relaxed),
                 }
@@ -61,7 +61,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                match self.shared(true) {
+                match self.shared(Access::Swap) {
                     Some(shared) => shared
                         .change(|word| word.compare_exchange(old as u64, new as u64, success, failure))
                         .map(|value| value as $value)
@@ -71,21 +71,21 @@ macro_rules! atomic {
             }
 
             pub(crate) fn fetch_add(&self, by: $value, order: Ordering) -> $value {
-                match self.shared(true) {
+                match self.shared(Access::Swap) {
                     Some(shared) => shared.change(|word| word.fetch_add(by as u64, order)) as $value,
                     None => self.0.fetch_add(by, Ordering::Relaxed),
                 }
             }
 
             pub(crate) fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
-                match self.shared(true) {
+                match self.shared(Access::Swap) {
                     Some(shared) => shared.change(|word| word.fetch_or(bits as u64, order)) as $value,
                     None => self.0.fetch_or(bits, Ordering::Relaxed),
                 }
             }
 
             pub(crate) fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
-                match self.shared(true) {
+                match self.shared(Access::Swap) {
                     Some(shared) => shared.change(|word| word.fetch_and(bits as u64, order)) as $value,
                     None => self.0.fetch_and(bits, Ordering::Relaxed),
                 }

@@ -11,7 +11,7 @@
 //! those of the newest change.
 
 use super::Ordering;
-use crate::memory::{packed, shared, unpacked, Kind, Shared};
+use crate::memory::{packed, shared, unpacked, Access, Kind, Shared};
 use std::cell::UnsafeCell;
 use std::rc::Rc;
 
@@ -22,8 +22,8 @@ pub(crate) struct Pair(UnsafeCell<[u64; 2]>);
 unsafe impl Sync for Pair {}
 
 impl Pair {
-    fn shared(&self, writes: bool) -> Option<Rc<Shared>> {
-        shared(self as *const Pair as usize, Kind::Pair, writes)
+    fn shared(&self, access: Access) -> Option<Rc<Shared>> {
+        shared(self as *const Pair as usize, Kind::Pair, access)
     }
 
     fn plain(&self) -> (u64, u64) {
@@ -37,7 +37,7 @@ impl Pair {
     }
 
     pub(crate) fn load(&self, order: Ordering) -> (u64, u64) {
-        self.shared(false).map_or_else(|| self.plain(), |shared| unpacked(shared.load(order)))
+        self.shared(Access::Load).map_or_else(|| self.plain(), |shared| unpacked(shared.load(order)))
     }
 
     pub(crate) fn first(&self, order: Ordering) -> u64 {
@@ -57,7 +57,7 @@ impl Pair {
     }
 
     fn rewrite(&self, order: Ordering, change: impl Fn((u64, u64)) -> (u64, u64)) {
-        if let Some(shared) = self.shared(true) {
+        if let Some(shared) = self.shared(Access::Swap) {
             // Only the half that is not ours to change can differ by the time of the step.
             let bits = packed(self.plain()) ^ packed(change(self.plain()));
             shared.change(|word| {
@@ -70,7 +70,7 @@ impl Pair {
     }
 
     pub(crate) fn compare_exchange(&self, old: (u64, u64), new: (u64, u64)) -> Result<(u64, u64), (u64, u64)> {
-        let Some(shared) = self.shared(true) else {
+        let Some(shared) = self.shared(Access::Swap) else {
             let found = self.plain();
             if found != old {
                 return Err(found);
