@@ -38,3 +38,10 @@ need_component() {  # SUBCOMMAND COMPONENT DEBIAN-PACKAGE
         apt-get install -y -qq --no-install-recommends "$3" </dev/null
     fi
 }
+
+# The Rust of tomorrow, for what the stable one cannot do yet.
+need_nightly() {  # COMPONENT...
+    command -v rustup >/dev/null || fail "this takes rustup"
+    rustup toolchain list | grep -q ^nightly || rustup toolchain install nightly --profile minimal
+    [[ $# -eq 0 ]] || rustup --quiet component add --toolchain nightly "$@"
+}
