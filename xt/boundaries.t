@@ -42,7 +42,7 @@ subtest 'another /dev/shm' => sub {
     is beyond(['unshare', '--mount', 'sh', '-c', $mount, 'sh'], 'print Shared::Arena->create(name => "here", size => 4096)->created'), 1, 'and create makes another';
     is beyond(['unshare', '--mount'], $attach), 'made here', 'in a mount namespace that sees the same one it is the same';
     Shared::Arena->destroy('here');
-    push @shown, 'mount';
+    push @shown, 'another /dev/shm: another arena';
 };
 
 subtest 'another network' => sub {
@@ -52,7 +52,7 @@ subtest 'another network' => sub {
     is beyond([qw(unshare --net --ipc --uts)], $count), 1, 'or host name, or System V IPC: makes no difference';
     is $map->counter('n'), 1, 'it counted here';
     Shared::Arena->destroy('here');
-    push @shown, 'network';
+    push @shown, 'another network: the same';
 };
 
 subtest 'another mapping of users' => sub {
@@ -79,7 +79,7 @@ subtest 'another mapping of users' => sub {
     }
     Shared::Arena->destroy('here');
     chmod 0700, $ENV{SHARED_ARENA_DIR};
-    push @shown, 'user';
+    push @shown, 'other user numbers: the same, another or an error';
 };
 
 # As `unshare --time`, but for a process that goes on, and its next child.
@@ -123,8 +123,8 @@ subtest 'another time, entered by a fork' => sub {
         like $refusal, qr/'old' goes by the clock of another time namespace, 1000 s/, 'the parent\'s is refused, if asked for anew';
         is $inherited, $seconds > 0 ? 1 : 0, 'the inherited object goes by the wrong clock: ' . ($seconds > 0 ? 'its buckets are full' : 'they stay empty');
     }
-    push @shown, 'time';
+    push @shown, 'another time: arenas the same, its limiters refused';
 };
 
-shown('namespaces: ' . join(', ', @shown));
+shown(join('; ', @shown));
 done_testing;

@@ -49,7 +49,8 @@ sub run {
     close $output;
     $shown = "$passed tests pass" if !defined $shown && $passed;
     my $took = time - $started;
-    my $what = $? ? "**FAILED** with status $?" : $shown || '**shows nothing**';
+    my $end  = $? & 127 ? 'by signal ' . ($? & 127) : 'with status ' . ($? >> 8);
+    my $what = $? ? "**FAILED** $end" : $shown || '**shows nothing**';
     my $time = $took < 120 ? "$took s" : sprintf '%.0f min', $took / 60;
     note_result($command, $what, strftime('%Y-%m-%d', gmtime), $time);
     return $? == 0 && defined $shown;
