@@ -1,7 +1,7 @@
 //! A line of words compared at once, for `map/lanes.rs`.
 
 use super::Ordering;
-use crate::layout::{Group, LANES};
+use crate::layout::Group;
 
 /// Which words of a group are `sought` in the bits of `compared`, a bit for each. Both lie in the low half.
 #[inline(always)]
@@ -50,7 +50,7 @@ fn matching_at_once(group: &Group, compared: u64, sought: u64) -> u32 {
             options(nostack, preserves_flags),
         );
     }
-    bits >> 1 & ((1 << LANES) - 1)
+    bits >> 1 & ((1 << crate::layout::LANES) - 1)
 }
 
 #[inline(always)]
