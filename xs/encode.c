@@ -114,7 +114,7 @@ THX_write_plain_container(pTHX_ struct encoder *encoder, SV *container)
 /* Most of what there is to write: text and numbers that are nothing else,
  * nothing's target and not magical, and what holds such things. */
 static inline bool
-THX_write_plain(pTHX_ struct encoder *encoder, const SV *item)
+THX_write_plain(pTHX_ struct encoder *encoder, SV *item)
 {
     if (SvREFCNT(item) != 1 || encoder->guarded || SvTYPE(item) > SVt_PVNV)
         return FALSE;

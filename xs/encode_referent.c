@@ -78,7 +78,7 @@ THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at,
     if (is_shared(encoder, thing))
         THX_see_referent(aTHX_ encoder, thing, weak_at, blessed);
     length = regexp_modifiers(regexp, modifiers);
-    sa_writer_regexp(encoder->writer, (const uint8_t *)RX_PRECOMP(regexp), RX_PRELEN(regexp), cBOOL(RX_UTF8(regexp)),
+    sa_writer_regexp(encoder->writer, (const uint8_t *)RX_PRECOMP_const(regexp), RX_PRELEN(regexp), cBOOL(RX_UTF8(regexp)),
                      (const uint8_t *)modifiers, length);
     return GO_ON;
 }
