@@ -24,8 +24,9 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The bound of a block that was not searched to its end.
 const UNKNOWN: u64 = 0;
 
-/// A search for room looks at so many groups at most, and so many more for each one of the table. Homes do not reach over
-/// so many together, but for reaches that were written over; then each search goes on where the one before gave up.
+/// All that a call looks at in search of room is so many groups at most, and so many more for each one of the table. Homes
+/// do not reach over so many together, but for reaches that were written over; then each call goes on where the one before
+/// gave up. Nor are they looked at again and again, but where somebody writes over the bounds all the time.
 const MOST_LOOKS: u64 = 250_000;
 const MOST_LOOKS_A_GROUP: u64 = 16;
 const NANOSECONDS: u64 = 1_000_000;
@@ -157,14 +158,14 @@ impl Map {
 
     /// Makes room in a map that seemed full to the writer of a key of this home: repairs what the dead left, or
     /// collects one lapsed entry, as near as can be, so that no part of the index fills up while another empties.
-    /// False when there is nothing to be had.
-    pub(super) fn make_room(&self, home: u64) -> Result<bool> {
+    /// False when there is nothing to be had. `looked` grows by the groups that this took.
+    pub(super) fn make_room(&self, home: u64, looked: &mut u64) -> Result<bool> {
         if self.repair_all() {
             return Ok(true);
         }
         let mut now = None;
         let mut held_up = None;
-        let mut looks = MOST_LOOKS + self.layout.groups * MOST_LOOKS_A_GROUP;
+        let most = MOST_LOOKS + self.layout.groups * MOST_LOOKS_A_GROUP;
         let stripe = (home / self.stripe_groups().0) as usize;
         for block in self.blocks_from(self.block_of(stripe, home)) {
             // SYNC(bound): pairs with the releases in note_deadline() and collect_from().
@@ -172,9 +173,10 @@ impl Map {
             if bound == NEVER || bound > *now.get_or_insert_with(now_ms) {
                 continue;
             }
-            looks = looks
-                .checked_sub(self.reached(block).min(self.layout.groups))
-                .ok_or_else(|| Error::Corrupt("the map is damaged: its keys seem to lie everywhere".into()))?;
+            *looked += self.reached(block).min(self.layout.groups);
+            if *looked > most {
+                return Err(Error::Corrupt("the map is damaged: its keys seem to lie everywhere".into()));
+            }
             match self.try_turn(block.stripe) {
                 Some(turn) => {
                     if turn.collect_from(block, home)? {

@@ -140,6 +140,7 @@ impl Map {
         // What `freed()` said before we saw that there is no room to be made.
         let mut no_room = None;
         let mut lost = 0;
+        let mut looked = 0;
         for _ in 0..MOST_ROUNDS {
             let turn = self.turn(self.stripe_of(hash))?;
             let found = turn.locate(key, hash)?;
@@ -171,7 +172,7 @@ impl Map {
                 self.header().full.fetch_add(1, Ordering::Relaxed);
                 return Ok(Upsert::Full);
             }
-            no_room = if self.make_room(self.home(hash))? { None } else { Some(now) };
+            no_room = if self.make_room(self.home(hash), &mut looked)? { None } else { Some(now) };
             lost += u32::from(no_room.is_some());
         }
         Err(Error::Corrupt("the map is damaged: what it frees is never free".into()))

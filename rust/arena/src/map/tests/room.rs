@@ -240,7 +240,7 @@ fn a_clock_that_is_set_back_during_a_search_leaves_no_bound_that_is_too_late() {
         });
         let kept = (0..20_000).try_for_each(|_| {
             map.store(b"key", Content::Bytes(b"v"), 5)?;
-            map.make_room(0)?;
+            map.make_room(0, &mut 0)?;
             map.verify()
         });
         done.store(true, Ordering::Relaxed);
@@ -284,6 +284,29 @@ fn a_search_in_vain_makes_the_next_one_short() {
     assert_eq!((store(&map, &elsewhere, b"v"), due()), (Stored::Full, 1));
     map.stripes[stripe].lock.store(0, Ordering::Relaxed);
     map.verify().unwrap();
+    clock::freeze(None, None);
+}
+
+/// Somebody who writes over the bounds all the time, and over `freed`, has a store search again and again: it once did so a
+/// thousand times over the whole table.
+#[test]
+fn what_a_store_looks_at_in_search_of_room_is_bounded_over_all_its_searches() {
+    let _turn = CLOCK.lock();
+    clock::freeze(Some(1_000_000_000_000), None);
+    let map = map(if cfg!(miri) { 30 } else { 3_000 }, 64);
+    for n in 0..map.capacity() {
+        store(&map, &n.to_ne_bytes(), b"v");
+    }
+    map.groups.iter().for_each(|group| group.reach.store(u64::MAX, Ordering::Relaxed));
+    let (mut looked, mut before) = (0, 0);
+    let searches = (0..100_000).take_while(|_| {
+        map.bounds.iter().for_each(|bound| bound.store(1, Ordering::Relaxed));
+        before = looked;
+        matches!(map.make_room(0, &mut looked), Ok(false))
+    });
+    let searches = searches.count() as u64;
+    assert!((1..100_000).contains(&searches), "{searches}");
+    assert!(before <= 250_000 + 16 * map.layout.groups && looked > before, "{before}, {looked}");
     clock::freeze(None, None);
 }
 
