@@ -71,4 +71,14 @@ subtest 'one entry is everywhere, far from its home, and never whole' => sub {
     cmp_ok $map->stats->{busy}, '>=', 3, 'readers that gave up are counted';
 };
 
+subtest 'every entry is for ever being filled' => sub {
+    $arena->poke('m', $layout->{groups_at}, $groups);
+    my $region = $arena->peek('m', $layout->{buffers_at}, $layout->{buffers} * $layout->{stride});
+    substr($region, $layout->{stride} * $_, 8) = pack 'Q', 1 for 0 .. $layout->{buffers} - 1;
+    $arena->poke('m', $layout->{buffers_at}, $region);
+    my $keys;
+    is soon('keys', sub { $keys = $map->keys }), '', 'they are looked at a few times, and passed over';
+    is $keys, 0, 'all of them';
+};
+
 done_testing;

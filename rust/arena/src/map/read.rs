@@ -95,12 +95,19 @@ impl Map {
             // The first lane of all groups, then the second: who deletes the first keys listed, again and again, must not
             // empty one part of the table and leave another full.
             let cell = &self.groups[(at % self.layout.groups) as usize].words[(at / self.layout.groups) as usize];
-            // A key is short: that it changes under this many looks is no writer's doing, but damage.
+            // A key is short: that it changes under this many looks is no writer's doing, but damage. So is, much sooner, a
+            // word that stays and names a buffer which is being filled: it would be gone before that begins.
+            let (mut last, mut same) = (Word::EMPTY, 0);
             for _ in 0..200 {
                 // SYNC(publish): pairs with the releases in journal.rs.
                 let word = Word(cell.load(Ordering::Acquire));
                 let Some(buffer) = self.buffers.get(word.buffer()).filter(|_| word.is_live()) else { break };
                 let Some(sequence) = buffer.sequence(cell, word) else {
+                    same = if word == last { same + 1 } else { 0 };
+                    if same == 8 {
+                        break;
+                    }
+                    last = word;
                     spin_loop();
                     continue;
                 };
