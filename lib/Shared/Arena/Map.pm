@@ -337,8 +337,9 @@ Values are encoded in the format of Sereal, which is public: protocol version 5,
 lies in memory; only this distribution reads it there.
 
 Any process that shares an arena can write to it, see L<Shared::Arena/"SECURITY">. Overwritten bytes lead to an error or
-a wrong value, never to a crash. But whoever can choose them can choose the class of an object and so what its
-destructor does, as with any serialiser that keeps classes.
+a wrong value, not to a crash. But whoever can choose them can choose the class of an object and so what its
+destructor does, as with any serialiser that keeps classes; and the pattern of a regexp, which perl compiles at C<fetch>,
+whatever time and memory that takes: some of twenty bytes need more than there is, and then perl ends the program.
 
 =head1 EXPIRY
 
