@@ -120,6 +120,47 @@ fn the_same_lock_twice_in_one_thread_is_an_error_and_the_first_stays() {
     assert_ne!(pending(&thread), outer_pending, "the kernel still knows of the first");
 }
 
+/// As in a signal handler that interrupted the holder.
+#[test]
+fn who_lets_go_of_an_inner_lock_leaves_the_kernel_knowing_of_the_outer_one() {
+    let (word, inner) = (shared_word(), shared_word());
+    let held = acquire(word, court()).unwrap();
+    let outer = pending(&held.claimant.thread);
+    assert_eq!(outer, entry(word, &held.claimant.thread));
+    drop(acquire(inner, court()).unwrap());
+    assert_eq!(pending(&held.claimant.thread), outer);
+    drop(acquire_at_once(inner, court()).unwrap());
+    assert_eq!(pending(&held.claimant.thread), outer);
+    drop(try_acquire(inner, court()).unwrap());
+    assert_eq!(pending(&held.claimant.thread), outer);
+    // Nor does one that was not to be had make it forget.
+    inner.store(OWNER, Ordering::SeqCst);
+    assert!(try_acquire(inner, court()).is_none() && acquire_at_once(inner, court()).is_none());
+    assert_eq!(pending(&held.claimant.thread), outer);
+}
+
+/// What no thread is called here may be what somebody is called in another pid namespace, who only takes long.
+#[test]
+#[cfg(not(miri))]
+fn a_holder_whom_nobody_knows_here_is_robbed_only_where_there_is_one_namespace() {
+    let word = shared_word();
+    let nobody = fork(|| ()) as u32;
+    assert_eq!(wait_for(nobody as libc::pid_t), 0);
+    let (broken, mixed) = (AtomicU64::new(0), AtomicU32::new(1));
+    let court = Court { broken: &broken, mixed_namespaces: &mixed, ..court() };
+    // All patience is spent already.
+    let held_ns = patience::PATIENCE_MS * 1_000_000;
+    let lock = word as *const AtomicU32 as usize;
+    patience::resume_wait(Wait { waited_ns: held_ns, held_ns, holder: nobody, lock });
+    word.store(nobody, Ordering::SeqCst);
+    assert!(matches!(acquire(word, court), Err(Error::Busy(_))));
+    assert_eq!((word.load(Ordering::SeqCst) & OWNER, broken.load(Ordering::SeqCst)), (nobody, 0));
+    mixed.store(0, Ordering::SeqCst);
+    assert!(acquire(word, court).unwrap().owner_died);
+    assert_eq!(broken.load(Ordering::SeqCst), 1);
+    patience::resume_wait(Wait::default());
+}
+
 #[test]
 #[cfg(not(miri))]
 fn a_child_locks_under_its_own_id() {
