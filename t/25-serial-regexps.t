@@ -206,6 +206,39 @@ subtest 'patterns that run code are refused' => sub {
     is $ran, 0, 'nothing ran';
 };
 
+# To compile a pattern anew may take more memory and time than there is, if counts stand in one another; and a byte that
+# changes makes one of them. Whoever stores such a one hears of it, so that what is stored can be fetched.
+subtest 'patterns that cost too much to compile' => sub {
+    my $map = Shared::Arena->create->map('costly', slots => 16, slot_size => 4096, serialise => 1);
+    my $refused = qr/Shared::Arena::Map->store: cannot store the value: REGEXP with too many repetitions in one another/;
+    croaks_like { $map->store('k', qr/(?:(?:a{60}){600}){6000}/) } $refused, 'strings of strings of strings';
+    croaks_like { $map->store('k', qr/(?:(?:a{60}) {600} # so often
+        ) {6000}/x) } $refused, 'with blanks and comments';
+    croaks_like { $map->store('k', qr/(?:(?:a{60,}){600,})(?#]){6000,}/) } $refused, 'without an upper bound';
+    my $calls = join '', '(?<a0>a)', map { "(?<a$_>" . ('(?&a' . ($_ - 1) . ')') x 2 . ')' } 1 .. 16;
+    croaks_like { $map->store('k', qr/$calls/) } $refused, 'groups that call groups that call groups';
+
+    my $hex = '[[:xdigit:]]{1,4}';
+    my %ordinary = (
+        'a date'          => qr/\A(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|[+-]\d{2}:\d{2})\z/,
+        'a UUID'          => qr/\A[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\z/i,
+        'an IPv6 address' => qr/(?:$hex:){7}$hex|::(?:$hex:){5}$hex|(?:$hex)?::(?:$hex:){4}$hex|(?:(?:$hex:){1,3}$hex)?::(?:$hex:){2}$hex/,
+        'fixed columns'   => qr/\A(.{1000})(.{20000})((?:.{8}){40})\z/s,
+        'a row of fields' => qr/\A${\ ('(?:\S{3} ){4}\|' x 8)}/,
+        'beyond Latin'    => qr/[\x{20000}-\x{2FFFF}]{2}\x{1F600}{3}/,
+        'JSON'            => qr/(?(DEFINE)
+            (?<value> \s* (?: (?&object) | (?&array) | (?&string) | (?&number) | true | false | null ) \s* )
+            (?<object> \{ (?: (?&pair) (?: , (?&pair) )* )? \s* \} ) (?<pair> \s* (?&string) \s* : (?&value) )
+            (?<array> \[ (?: (?&value) (?: , (?&value) )* )? \s* \] )
+            (?<string> " (?: [^"\\] | \\ (?: ["\\\/bfnrt] | u [0-9a-f]{4} ) )* " ) (?<number> -? \d+ (?: \. \d+ )? ) )
+            \A (?&value) \z/x,
+    );
+    for my $name (sort keys %ordinary) {
+        is $map->store('k', $ordinary{$name}), 1, "$name can be stored";
+        is scalar($map->fetch('k')), $ordinary{$name}, 'and fetched';
+    }
+};
+
 is_deeply \@warnings, [], 'without a warning';
 
 done_testing;

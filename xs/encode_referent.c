@@ -74,6 +74,8 @@ THX_write_regexp(pTHX_ struct encoder *encoder, const SV *thing, size_t weak_at,
 
     if (regexp_has_code(regexp))
         return refuse(encoder, "REGEXP with code blocks");
+    if (regexp_is_costly(RX_PRECOMP_const(regexp), RX_PRELEN(regexp)))
+        return refuse(encoder, "REGEXP with too many repetitions in one another");
     sa_writer_reference(encoder->writer);
     if (is_shared(encoder, thing))
         THX_see_referent(aTHX_ encoder, thing, weak_at, blessed);

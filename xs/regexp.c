@@ -110,6 +110,10 @@ THX_regexp_compile(pTHX_ const char *pattern, STRLEN length, bool utf8, const ch
             *reason = newSVpvs_flags("a regexp with an unknown modifier", SVs_TEMP);
             return NULL;
         }
+    if (regexp_is_costly(pattern, length)) {
+        *reason = newSVpvs_flags("a regexp with too many repetitions in one another", SVs_TEMP);
+        return NULL;
+    }
 
     ENTER;
     SAVETMPS;

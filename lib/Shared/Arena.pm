@@ -357,10 +357,10 @@ and follow no symbolic link.
 
 Processes that share an arena trust each other with its contents: any of them can overwrite anything in it. Offsets and
 lengths found there are checked before they are used, so overwritten bytes lead to wrong answers or errors, not to an
-access outside the arena, an endless loop or a crash. This cannot guard against another process of the same user that
-shortens the file of a named arena while it is mapped: the kernel then sends C<SIGBUS> to whoever touches the missing
-part. An anonymous arena cannot be shortened. Nor can it guard against a regexp, put into a serialised map, that perl
-cannot compile in reasonable time and memory. L<Shared::Arena::Guide/"WHAT IT DOES NOT PROTECT FROM"> says more.
+access outside the arena, an endless loop or a crash. The one thing this cannot guard against is another process of the
+same user that shortens the file of a named arena while it is mapped: the kernel then sends C<SIGBUS> to whoever touches
+the missing part. An anonymous arena cannot be shortened. L<Shared::Arena::Guide/"WHAT IT DOES NOT PROTECT FROM"> says
+more.
 
 The hash seeds are random numbers drawn for each arena, so that a client who chooses keys cannot make them collide.
 

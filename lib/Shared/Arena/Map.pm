@@ -312,8 +312,9 @@ number from others.
 
 L</"store"> croaks, leaving the old value as it was, if anywhere in the value there is a reference to code, a glob (a
 file handle is one), an I/O handle, a format, an lvalue (C<\substr(...)>) or an object of the C<class> feature, or of a
-class that has been removed or has more than 100 parts (C<A::B::C> has three), a regexp with code in it or without a
-reference to it, a string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be
+class that has been removed or has more than 100 parts (C<A::B::C> has three), a regexp with code in it, without a
+reference to it, or with so many repetitions in one another that perl would need more than some 60 MB to compile it
+(C<(?:(?:a{60}){600}){6000}>), a string marked as UTF-8 that is none, an object whose overloaded dereference gives nothing that can be
 stored or never ends, or anything nested deeper than 10,000 levels. The message says what and where:
 
   Shared::Arena::Map->store: cannot store {config}{handler}[2]: CODE reference
@@ -337,9 +338,8 @@ Values are encoded in the format of Sereal, which is public: protocol version 5,
 lies in memory; only this distribution reads it there.
 
 Any process that shares an arena can write to it, see L<Shared::Arena/"SECURITY">. Overwritten bytes lead to an error or
-a wrong value, not to a crash. But whoever can choose them can choose the class of an object and so what its
-destructor does, as with any serialiser that keeps classes; and the pattern of a regexp, which perl compiles at C<fetch>,
-whatever time and memory that takes: some of twenty bytes need more than there is, and then perl ends the program.
+a wrong value, never to a crash. But whoever can choose them can choose the class of an object and so what its
+destructor does, as with any serialiser that keeps classes.
 
 =head1 EXPIRY
 
